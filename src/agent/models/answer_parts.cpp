@@ -46,6 +46,16 @@ void read_arguments(ModelToolUse& use, std::string_view arguments) {
   }
 }
 
+ProviderFailure too_many_items() {
+  return {.status = 413, .type = "answer_too_large", .message = "the answer has too many parts"};
+}
+
+ProviderFailure cut_off() { return {.type = "cut_off", .message = "the answer was cut off"}; }
+
+ProviderFailure damaged(const Error& error) {
+  return {.type = "damaged", .message = fmt::format("the answer is not JSON: {}", error.message())};
+}
+
 void ObjectEnd::feed(std::string_view piece) noexcept {
   for (const char c : piece) {
     if (in_text_) {

@@ -11,6 +11,8 @@
 
 #include <patchbay/model.h>
 
+#include "agent/models/provider.h"
+
 namespace patchbay {
 
 // ---- of a request ---------------------------------------------------------------------------------------------------
@@ -34,6 +36,11 @@ std::string arguments_text(const ModelToolUse& use);
 
 // Calls, or other items, of one answer; one with more is nonsense.
 inline constexpr std::size_t most_answer_items = 1'000;
+ProviderFailure too_many_items();
+// The stream ended before the answer did.
+ProviderFailure cut_off();
+// A piece that is not JSON: something between the server and us has damaged it.
+ProviderFailure damaged(const Error& error);
 
 // Takes arguments as the model wrote them: `input`, or `broken` where that is no object. No text at all is an object
 // without members.

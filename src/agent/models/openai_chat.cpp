@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "agent/models/answer_parts.h"
-#include "agent/models/openai_chat_answer.h"
+#include "agent/models/openai_chat_reader.h"
 #include "agent/models/openai_error.h"
 
 namespace patchbay {
@@ -166,10 +166,7 @@ class OpenAiChat final : public Provider {
           Json{{"type", "json_schema"},
                {"json_schema", Json{{"name", "answer"}, {"schema", *request.answer_schema}, {"strict", false}}}};
     }
-    return {.path = "/chat/completions",
-            .headers = {{"Content-Type", "application/json"}, {"Accept", "text/event-stream"}},
-            .body = std::move(body),
-            .framing = AnswerFraming::events};
+    return {.path = "/chat/completions", .body = std::move(body), .framing = AnswerFraming::events};
   }
 
   void authorize(HttpHeaders& headers, const Secret& key) const override {
@@ -177,11 +174,11 @@ class OpenAiChat final : public Provider {
   }
 
   std::unique_ptr<AnswerReader> reader(const ModelRequest& request) const override {
-    return make_openai_chat_reader(info_, request);
+    return openai_chat_reader(info_, request);
   }
 
   ProviderFailure failure(int status, std::string_view body, const ModelRequest& request) const override {
-    return openai_http_failure(status, body, request);
+    return openai_http_failure(status, body, [&] { return this->request(request).body; });
   }
 
  private:
@@ -190,8 +187,6 @@ class OpenAiChat final : public Provider {
 
 }  // namespace
 
-std::unique_ptr<Provider> make_openai_chat_provider(ModelInfo info) {
-  return std::make_unique<OpenAiChat>(std::move(info));
-}
+std::shared_ptr<Provider> openai_chat_provider(ModelInfo info) { return std::make_shared<OpenAiChat>(std::move(info)); }
 
 }  // namespace patchbay

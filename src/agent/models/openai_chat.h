@@ -12,6 +12,6 @@
 namespace patchbay {
 
 // Paths are behind an address that ends in the version: https://api.openai.com/v1, http://localhost:8080/v1.
-std::unique_ptr<Provider> make_openai_chat_provider(ModelInfo info);
+std::shared_ptr<Provider> openai_chat_provider(ModelInfo info);
 
 }  // namespace patchbay

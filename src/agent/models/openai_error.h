@@ -2,18 +2,21 @@
 // Pure; any thread.
 #pragma once
 
+#include <functional>
 #include <string_view>
 
-#include <patchbay/model.h>
+#include <patchbay/json.h>
 
 #include "agent/models/provider.h"
 
 namespace patchbay {
 
-// `said` is {"error": {…}}, {"error": "text"} or the error object itself. With status 0 the status is that which the
-// error means by itself: of its own code, else of its word.
-ProviderFailure openai_failure(int status, const Json& said, const ModelRequest& request);
-// An HTTP body, which may be anything.
-ProviderFailure openai_http_failure(int status, std::string_view body, const ModelRequest& request);
+// Inside of a stream: {"error": {…}}, {"error": "text"} or the error object itself. The status is that which the error
+// means by itself: of its own code, else of its word.
+ProviderFailure openai_failure(const Json& said);
+
+// An HTTP body, which may be anything. `sent` makes the request's body once more, for an error that speaks of one place
+// in it.
+ProviderFailure openai_http_failure(int status, std::string_view body, const std::function<Json()>& sent);
 
 }  // namespace patchbay

@@ -10,7 +10,7 @@
 
 #include "agent/models/answer_parts.h"
 #include "agent/models/openai_error.h"
-#include "agent/models/openai_responses_answer.h"
+#include "agent/models/openai_responses_reader.h"
 
 namespace patchbay {
 namespace {
@@ -172,10 +172,7 @@ class OpenAiResponses final : public Provider {
           {"format",
            Json{{"type", "json_schema"}, {"name", "answer"}, {"schema", *request.answer_schema}, {"strict", false}}}};
     }
-    return {.path = "/responses",
-            .headers = {{"Content-Type", "application/json"}, {"Accept", "text/event-stream"}},
-            .body = std::move(body),
-            .framing = AnswerFraming::events};
+    return {.path = "/responses", .body = std::move(body), .framing = AnswerFraming::events};
   }
 
   void authorize(HttpHeaders& headers, const Secret& key) const override {
@@ -183,11 +180,11 @@ class OpenAiResponses final : public Provider {
   }
 
   std::unique_ptr<AnswerReader> reader(const ModelRequest& request) const override {
-    return make_openai_responses_reader(info_, request);
+    return openai_responses_reader(info_, request);
   }
 
   ProviderFailure failure(int status, std::string_view body, const ModelRequest& request) const override {
-    return openai_http_failure(status, body, request);
+    return openai_http_failure(status, body, [&] { return this->request(request).body; });
   }
 
  private:
@@ -204,8 +201,8 @@ bool openai_model_thinks(std::string_view model) noexcept {
          !(model.starts_with("gpt-5") && model.contains("-chat"));
 }
 
-std::unique_ptr<Provider> make_openai_responses_provider(ModelInfo info) {
-  return std::make_unique<OpenAiResponses>(std::move(info));
+std::shared_ptr<Provider> openai_responses_provider(ModelInfo info) {
+  return std::make_shared<OpenAiResponses>(std::move(info));
 }
 
 }  // namespace patchbay

@@ -14,7 +14,7 @@
 namespace patchbay {
 
 // Paths are behind an address that ends in the version: https://api.openai.com/v1.
-std::unique_ptr<Provider> make_openai_responses_provider(ModelInfo info);
+std::shared_ptr<Provider> openai_responses_provider(ModelInfo info);
 
 // Whether a model of OpenAI thinks: the others refuse a request that asks for its thoughts.
 bool openai_model_thinks(std::string_view model) noexcept;

@@ -1,4 +1,4 @@
-#include "agent/models/openai_responses_answer.h"
+#include "agent/models/openai_responses_reader.h"
 
 #include <algorithm>
 #include <map>
@@ -8,7 +8,6 @@
 
 #include "agent/models/answer_parts.h"
 #include "agent/models/openai_error.h"
-#include "base/limits.h"
 #include "base/strings.h"
 
 namespace patchbay {
@@ -31,36 +30,34 @@ struct Item {
 
 class ResponsesReader final : public AnswerReader {
  public:
-  ResponsesReader(const ModelInfo& info, const ModelRequest& request)
-      : provider_(info.provider), request_{.tools = request.tools}, ids_(request) {}
+  ResponsesReader(const ModelInfo& info, const ModelRequest& request) : provider_(info.provider), ids_(request) {}
 
   std::expected<void, ProviderFailure> take(std::string_view event, std::string_view data,
                                             const ModelEventSink& tell) override {
     if (done_) return {};
     data = trim(data);
     if (data.empty() || data == "[DONE]") return {};
-    bytes_ += data.size();
-    if (bytes_ > Limits{}.message) return too_large();
     const auto said = parse_json(data);
-    if (!said) {
-      return std::unexpected(ProviderFailure{.type = "malformed",
-                                             .message = "the server sent what is not JSON: " + said.error().message()});
-    }
+    if (!said) return std::unexpected(damaged(said.error()));
     auto type = text_at(*said, "type");
     if (event == "error" || type == "error" || (type.empty() && (*said)["error"].is_object())) {
-      return std::unexpected(openai_failure(0, without_type(*said), request_));
+      return std::unexpected(openai_failure(without_type(*said)));
     }
     if (type.empty()) type = event;
+    // A server that does not stream after all sends the response itself.
+    if (text_at(*said, "object") == "response") {
+      return take_response("response." + std::string(text_at(*said, "status")), *said, tell);
+    }
     if (const auto taken = take_response(type, (*said)["response"], tell); !taken) return taken;
     take_item_event(type, *said, tell);
-    if (items_.size() > most_answer_items || pieces_ > most_answer_items) return too_large();
+    if (items_.size() > most_answer_items || pieces_ > most_answer_items) return std::unexpected(too_many_items());
     return {};
   }
 
   bool complete() const noexcept override { return done_; }
 
   std::expected<ModelAnswer, ProviderFailure> finish() override {
-    if (!done_) return std::unexpected(ProviderFailure{.type = "cut_off", .message = "the answer was cut off"});
+    if (!done_) return std::unexpected(cut_off());
     ModelAnswer answer;
     answer.model = model_;
     answer.usage = usage_;
@@ -84,11 +81,6 @@ class ResponsesReader final : public AnswerReader {
   }
 
  private:
-  static std::unexpected<ProviderFailure> too_large() {
-    return std::unexpected(
-        ProviderFailure{.status = 413, .type = "answer_too_large", .message = "the answer is too large"});
-  }
-
   // The event's own type is no word about the error.
   static Json without_type(Json said) {
     if (text_at(said, "type") == "error") said.erase("type");
@@ -101,7 +93,7 @@ class ResponsesReader final : public AnswerReader {
     if (!response.is_object()) return {};
     if (const auto model = text_at(response, "model"); !model.empty()) model_ = model;
     if (type == "response.failed" || type == "response.cancelled") {
-      auto failure = openai_failure(0, response["error"], request_);
+      auto failure = openai_failure(response["error"]);
       if (failure.message.empty()) failure.message = "the provider gave up the answer without a reason";
       return std::unexpected(std::move(failure));
     }
@@ -253,9 +245,7 @@ class ResponsesReader final : public AnswerReader {
   }
 
   const std::string provider_;
-  const ModelRequest request_;  // its tools alone: what an error may speak of
   CallIds ids_;
-  std::size_t bytes_ = 0;
   std::size_t pieces_ = 0;  // texts of all messages
   bool done_ = false;
   bool refused_ = false;
@@ -268,7 +258,7 @@ class ResponsesReader final : public AnswerReader {
 
 }  // namespace
 
-std::unique_ptr<AnswerReader> make_openai_responses_reader(const ModelInfo& info, const ModelRequest& request) {
+std::unique_ptr<AnswerReader> openai_responses_reader(const ModelInfo& info, const ModelRequest& request) {
   return std::make_unique<ResponsesReader>(info, request);
 }
 

@@ -16,6 +16,6 @@ namespace patchbay {
 inline constexpr std::string_view responses_phase = "phase";
 
 // Keeps what it needs of both.
-std::unique_ptr<AnswerReader> make_openai_responses_reader(const ModelInfo& info, const ModelRequest& request);
+std::unique_ptr<AnswerReader> openai_responses_reader(const ModelInfo& info, const ModelRequest& request);
 
 }  // namespace patchbay

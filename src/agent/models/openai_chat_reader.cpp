@@ -1,4 +1,4 @@
-#include "agent/models/openai_chat_answer.h"
+#include "agent/models/openai_chat_reader.h"
 
 #include <algorithm>
 #include <optional>
@@ -9,7 +9,6 @@
 
 #include "agent/models/answer_parts.h"
 #include "agent/models/openai_error.h"
-#include "base/limits.h"
 #include "base/strings.h"
 
 namespace patchbay {
@@ -45,10 +44,7 @@ bool holds_raw_call(std::string_view text) {
 class ChatReader final : public AnswerReader {
  public:
   ChatReader(const ModelInfo& info, const ModelRequest& request)
-      : provider_(info.provider),
-        has_tools_(request.tools && !request.tools->tools.empty()),
-        request_{.tools = request.tools},
-        ids_(request) {}
+      : provider_(info.provider), has_tools_(request.tools && !request.tools->tools.empty()), ids_(request) {}
 
   std::expected<void, ProviderFailure> take(std::string_view event, std::string_view data,
                                             const ModelEventSink& tell) override {
@@ -59,24 +55,19 @@ class ChatReader final : public AnswerReader {
       done_ = true;
       return {};
     }
-    bytes_ += data.size();
-    if (bytes_ > Limits{}.message) return too_large();
     const auto chunk = parse_json(data);
-    if (!chunk) {
-      return std::unexpected(ProviderFailure{
-          .type = "malformed", .message = "the server sent what is not JSON: " + chunk.error().message()});
-    }
+    if (!chunk) return std::unexpected(damaged(chunk.error()));
     // Servers that fail in the middle have no other way to say so.
     const auto* error = chunk->find("error");
     if ((error && !error->is_null()) || event == "error" || text_at(*chunk, "object") == "error") {
-      return std::unexpected(openai_failure(0, *chunk, request_));
+      return std::unexpected(openai_failure(*chunk));
     }
     if (const auto model = text_at(*chunk, "model"); !model.empty()) model_ = model;
     if ((*chunk)["usage"].is_object()) read_usage((*chunk)["usage"]);
     for (const auto& choice : (*chunk)["choices"].items()) {
       if (choice["index"].to_uint().value_or(0) == 0) read_choice(choice, tell);
     }
-    if (calls_.size() > most_answer_items) return too_large();
+    if (calls_.size() > most_answer_items) return std::unexpected(too_many_items());
     return {};
   }
 
@@ -85,7 +76,7 @@ class ChatReader final : public AnswerReader {
   std::expected<ModelAnswer, ProviderFailure> finish() override {
     // Not everybody says [DONE], and not everybody says why it stopped.
     if (!done_ && finish_.empty()) {
-      return std::unexpected(ProviderFailure{.type = "cut_off", .message = "the answer was cut off"});
+      return std::unexpected(cut_off());
     }
     done_ = true;
     ModelAnswer answer;
@@ -119,11 +110,6 @@ class ChatReader final : public AnswerReader {
   }
 
  private:
-  static std::unexpected<ProviderFailure> too_large() {
-    return std::unexpected(
-        ProviderFailure{.status = 413, .type = "answer_too_large", .message = "the answer is too large"});
-  }
-
   void read_choice(const Json& choice, const ModelEventSink& tell) {
     // A server that does not stream after all sends a whole message.
     const Json& delta = choice["delta"].is_object() ? choice["delta"] : choice["message"];
@@ -227,9 +213,7 @@ class ChatReader final : public AnswerReader {
 
   const std::string provider_;
   const bool has_tools_;
-  const ModelRequest request_;  // its tools alone: what an error may speak of
   CallIds ids_;
-  std::size_t bytes_ = 0;
   bool done_ = false;
   bool refused_ = false;
   std::string model_;
@@ -243,7 +227,7 @@ class ChatReader final : public AnswerReader {
 
 }  // namespace
 
-std::unique_ptr<AnswerReader> make_openai_chat_reader(const ModelInfo& info, const ModelRequest& request) {
+std::unique_ptr<AnswerReader> openai_chat_reader(const ModelInfo& info, const ModelRequest& request) {
   return std::make_unique<ChatReader>(info, request);
 }
 

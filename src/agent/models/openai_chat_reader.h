@@ -17,6 +17,6 @@ inline constexpr std::array<std::string_view, 3> chat_thinking_words{"reasoning_
                                                                      "reasoning_text"};
 
 // Keeps what it needs of both.
-std::unique_ptr<AnswerReader> make_openai_chat_reader(const ModelInfo& info, const ModelRequest& request);
+std::unique_ptr<AnswerReader> openai_chat_reader(const ModelInfo& info, const ModelRequest& request);
 
 }  // namespace patchbay
