@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "host/start/stored_secrets.h"
 #include "text/shell_word.h"
 
 namespace patchbay::cli {
@@ -12,7 +13,7 @@ std::expected<ModelChoice, NoModel> chosen_model(std::string words, const Loaded
   return choose_model({.words = std::move(words),
                        .setting = model_setting(layers_of(config.settings)),
                        .variables = variables_of(config),
-                       .secrets = [&vault](const std::string& name) { return vault.read(name); }});
+                       .secrets = [&vault](const std::string& name) { return vault.read(vault_name(name)); }});
 }
 
 std::string model_line(const ModelChoice& choice) {

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "host/start/stored_secrets.h"
 #include "support/temp_tree.h"
 
 namespace patchbay::cli {
@@ -34,7 +35,7 @@ LoadedConfig config(const std::string& own) {
 
 TEST(ChosenModel, IsThatOfTheConfigurationWithAKeptKey) {
   Kept kept;
-  ASSERT_TRUE(kept.vault.write("OPENAI_API_KEY", Secret("kept"), {}));
+  ASSERT_TRUE(kept.vault.write(vault_name("OPENAI_API_KEY"), Secret("kept"), {}));
   const auto configured = chosen_model({}, config(R"({"model": "openai:gpt-5"})"), kept.vault);
   ASSERT_TRUE(configured) << configured.error().error.message();
   EXPECT_EQ(model_line(*configured), "openai:gpt-5 (\"model\" in /config.json:1)");
