@@ -76,19 +76,20 @@ class Conversation {
   bool is_kept() const noexcept;             // false as soon as anything went wrong with the file
 
   // Adds a message, at once to messages() and in the order of the calls to the file; returns when the disk has it.
-  // Cancelling does not undo it. Neighbours of the same role become one message, and uses that this message should have
-  // had an outcome for and has not get one that says "interrupted": see repair.h. `usage`: of the request that was
-  // answered by it. Throws nothing: what goes wrong with the file is on_trouble's.
+  // Cancelling does not undo it. Neighbours of one role become one message, and a use that the message behind it says
+  // nothing about is interrupted until an outcome comes after all, so outcomes can be added one by one: repair.h has
+  // the rules. `usage`: of the request that was answered by it. What goes wrong with the file is on_trouble's.
   Task<void> append(std::shared_ptr<const ModelMessage> message, ModelUsage usage = {});
   // What was asked besides, for a summary, say.
   Task<void> add_usage(ModelUsage usage);
   // The conversation is this from now on: it was shortened. The file keeps what was before, for people.
   Task<void> replace(std::vector<std::shared_ptr<const ModelMessage>> messages);
 
-  // Uses of the last message that are to be made later, on purpose (AgentAnswer::End::deferred): they stay without an
-  // outcome when the conversation is opened again, until a message answers them or says something else.
+  // Calls that are to be made later, on purpose (AgentAnswer::End::deferred): uses of the newest assistant's message.
+  // They are remembered, also in the file, until a message has an outcome for them or says something else. Until then
+  // messages() calls them interrupted.
   Task<void> defer(std::vector<std::string> ids);
-  const std::vector<std::string>& deferred() const noexcept;
+  std::vector<ModelToolUse> deferred() const;
 
   class Impl;
   explicit Conversation(std::shared_ptr<Impl> impl);

@@ -1,12 +1,10 @@
-// What a model can be given as a conversation: roles alternate, the person begins, no message is empty, and every use
+// What a model can be given as a conversation: the person begins, roles alternate, no message is empty, and every use
 // of a tool has exactly one outcome, in the message behind it and in front of everything else there. Providers refuse
 // the whole request otherwise, and a process can end between any two messages. Conversation calls this for all that is
-// read and added. Pure.
+// read and added, so that memory and file always come to the same. Pure.
 #pragma once
 
-#include <cstddef>
 #include <memory>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,23 +19,23 @@ using ModelMessages = std::vector<std::shared_ptr<const ModelMessage>>;
 extern const std::string_view interrupted_call;
 ModelToolOutcome interrupted_outcome(const ModelToolUse& use);
 
-// Uses of the last message that wait for their outcomes.
+// Adds a message to a valid conversation. What would break a rule is left out or mended:
+// - neighbours of one role become one message; texts of blanks and parts that the role cannot have are left out;
+// - a use that the message behind it says nothing about is interrupted;
+// - an outcome belongs to a use of the message before. Others are left out, and so is a second one for the same use;
+//   but one that comes after all takes the place of one that says "interrupted".
+// The uses of a new last message may wait for the next message.
+void add_message(ModelMessages& messages, std::shared_ptr<const ModelMessage> message);
+
+// Uses of the last message, which wait for their outcomes.
 std::vector<ModelToolUse> open_uses(const ModelMessages& messages);
+// The message that ends that: all of them were interrupted. Null: there are none.
+std::shared_ptr<const ModelMessage> closing_message(const ModelMessages& messages);
 
-// Adds a message to a valid conversation, so that it stays valid: see the top. Outcomes that belong to no use, and
-// second ones, are left out. `waiting`: ids of uses that need no outcome yet as long as `message` has outcomes only.
-void add_message(ModelMessages& messages, std::shared_ptr<const ModelMessage> message,
-                 std::span<const std::string> waiting = {});
+// The same of messages that anybody put together; open uses stay open.
+ModelMessages repaired(const ModelMessages& messages);
 
-// Gives the uses of the last message an outcome that says "interrupted", but for those in `waiting`. True: there were
-// any.
-bool close_uses(ModelMessages& messages, std::span<const std::string> waiting = {});
-
-// The same of a conversation that anybody wrote.
-ModelMessages repaired(const ModelMessages& messages, std::span<const std::string> waiting = {});
-
-// The first rule that is broken, in words; empty for a valid conversation. Uses of the last message may be open, and
-// those in `waiting` behind it as well.
-std::string broken_rule(const ModelMessages& messages, std::span<const std::string> waiting = {});
+// The first rule that is broken, in words; empty for a valid conversation.
+std::string broken_rule(const ModelMessages& messages);
 
 }  // namespace patchbay
