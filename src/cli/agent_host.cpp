@@ -101,7 +101,7 @@ AgentOptions agent_options(const Settings& settings) {
   AgentOptions options;
   options.directory = agent_directory(settings);
   options.more_instructions = settings.more_instructions;
-  options.mode = settings.plan || settings.permission_mode == "plan" ? AgentMode::plan : AgentMode::normal;
+  options.mode = settings.plan ? AgentMode::plan : AgentMode::normal;
   options.max_turns = settings.max_turns.value_or(0);
   if (!settings.json_schema.empty()) options.answer_schema = answer_schema(settings.json_schema);
   options.state_directory = state_directory();

@@ -41,7 +41,7 @@ HostOptions host_options(const Settings& settings) {
   options.config->problems = with_remedies_in_words(std::move(options.config->problems));
   require_flag_settings(*options.config);
   auto remark = foreign_mode_remark(settings.permission_mode);
-  const bool known_here = is_agent(settings.command) && settings.permission_mode != "auto";
+  const bool known_here = is_agent(settings.command) && settings.permission_mode == "acceptEdits";
   if (!remark.empty() && !known_here) {
     options.config->problems.push_back({"--permission-mode", 0, 0, std::move(remark), {}, Severity::warning});
   }

@@ -293,7 +293,7 @@ TEST(CommandLineTest, TheFirstWrongWordIsReported) {
 
       {{"--model", "x", "tools"}, Kind::foreign_flag, "--model", 0, "tools", "\"tools\" takes no flag \"--model\""},
       {{"tools", "-p", "x"}, Kind::foreign_flag, "-p", 1, "tools", "\"tools\" takes no flag \"-p\""},
-      {{"mcp", "-p", "list"}, Kind::foreign_flag, "-p", 1, "mcp list", "\"mcp list\" takes no flag \"-p\""},
+      {{"mcp", "-p", "list"}, Kind::foreign_flag, "-p", 1, "mcp list", "\"list\" takes no flag \"-p\""},
       {{"-p", "x", "--max-turns", "0"},
        Kind::wrong_value,
        "--max-turns",

@@ -30,8 +30,8 @@ constexpr CommandEntry commands[] = {
      "Talk to a model that uses the tools: in this terminal, or with -p in a script",
      "  patchbay chat\n  patchbay chat --continue\n"
      "  patchbay -p 'What changed in this directory today?'\n"
-     "  git diff | patchbay -p 'Is this safe to merge?' --output-format json | jq -r .result\n"
-     "  patchbay -p 'Fix the typo' --allowedTools mcp__patchbay__edit_file --max-turns 10\n\n"
+     "  git diff | patchbay -p 'Is this safe to merge?' --json | jq -r .result\n"
+     "  patchbay -p 'Fix the typo' --permission-mode acceptEdits --max-turns 10\n\n"
      "With -p nobody is asked: a call that no rule allows is refused, the model is told, and the JSON lists it in "
      "permission_denials. Exit codes of -p: 0 answered, 1 an error, a refusal of the model or --max-turns, 2 wrong "
      "usage "
@@ -313,7 +313,7 @@ constexpr CommandEntry commands[] = {
      "this run is made and printed.",
      no_words, in_mcp},
     {Command::acp, CommandGroup::other, "acp", "Be the agent of an editor, over the Agent Client Protocol",
-     "  patchbay acp                        an editor starts this and talks to it on stdin and stdout\n"
+     "  patchbay acp            an editor starts this and talks to it on stdin and stdout\n"
      "  patchbay acp --model anthropic:claude-sonnet-4-5\n\n"
      "The editor shows what is said and done and asks its user about calls that no rule decides. Servers that it names "
      "are used beside those of the directory it has open.",

@@ -105,8 +105,8 @@ std::string_view keep_idle(Settings& settings, std::string_view value) {
 
 constexpr std::string_view scopes[] = {"local", "project", "user"};
 constexpr std::string_view transports[] = {"stdio", "sse", "http", "streamable-http"};
-constexpr std::string_view modes[] = {"default", "acceptReads",       "bypass", "dontAsk", "acceptEdits",
-                                      "auto",    "bypassPermissions", "plan"};
+constexpr std::string_view modes[] = {"default",     "acceptReads", "bypass",           "dontAsk",
+                                      "acceptEdits", "auto",        "bypassPermissions"};
 constexpr std::string_view formats[] = {"text", "json", "stream-json"};
 constexpr std::string_view sandbox_modes[] = {"auto", "required"};
 constexpr std::string_view levels[] = {"trace", "debug", "info", "warning", "error", "off"};
@@ -158,7 +158,7 @@ constexpr FlagEntry flags[] = {
     {"--permission-mode", FlagGroup::permissions, FlagValue("MODE", "a mode", "dontAsk", modes),
      "What happens to a call that no rule covers: dontAsk refuses it; with all other modes `patchbay call` makes it, "
      "because whoever types a call need not be asked about it. For a model, acceptEdits allows changes of files in the "
-     "directory, and plan only what says that it only reads. Accepted words",
+     "directory. Accepted words",
      &Settings::permission_mode},
     {"--dangerously-skip-permissions", FlagGroup::permissions, none,
      "Same as --permission-mode bypass: only deny and ask rules apply", &Settings::skip_permissions},
