@@ -43,7 +43,6 @@ Task<bool> Agent::Impl::shorten(Self self, bool by_hand) {
       ModelRequest request = self->request();
       request.answer_schema.reset();
       request.messages.assign(shorter.begin(), shorter.begin() + static_cast<std::ptrdiff_t>(from));
-      (void)close_uses(request.messages);
       auto question = std::make_shared<ModelMessage>();
       question->parts.emplace_back(ModelText{std::string(summary_request())});
       add_message(request.messages, std::move(question));

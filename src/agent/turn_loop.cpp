@@ -311,15 +311,9 @@ Task<AgentAnswer> Agent::Impl::turn(Self self, AgentInput input) {
     self->servers_begun_ = true;
   }
   std::vector<ModelPart> parts;
-  if (!self->conversation_->deferred().empty()) {
+  if (const auto later = self->conversation_->deferred(); !later.empty()) {
     // Calls that a hook put off: it is asked again.
-    std::vector<ModelToolUse> uses;
-    for (auto message = self->messages().rbegin(); message != self->messages().rend() && uses.empty(); ++message) {
-      if ((*message)->role == Role::assistant) uses = uses_of(**message);
-    }
-    const auto& ids = self->conversation_->deferred();
-    std::erase_if(uses, [&](const ModelToolUse& use) { return std::ranges::find(ids, use.id) == ids.end(); });
-    auto runs = self->runs_of(uses);
+    auto runs = self->runs_of(later);
     parts = co_await run_tools(self, runs, turn);
     if (std::ranges::any_of(runs, [](const auto& run) { return run->deferred; })) {
       co_await append(self, Role::user, std::move(parts));
