@@ -147,9 +147,9 @@ class Host {
   // The same for some; a name nobody configured is Errc::invalid_argument.
   Task<void> start(std::vector<std::string> names);
 
-  // The same for a conversation, which should not wait for a slow server: all are started, and it returns when those
-  // whose entries say "alwaysLoad" have connected or failed, after MCP_CONNECT_TIMEOUT_MS (5 s) at the latest, and
-  // those that are "required" have connected. Throws why a required one has not.
+  // The same for a conversation, which should not wait for a slow server: all are started, and it returns when those in
+  // this process and those whose entries say "alwaysLoad" have connected or failed, after MCP_CONNECT_TIMEOUT_MS (5 s)
+  // at the latest, and those that are "required" have connected. Throws why a required one has not.
   Task<void> begin();
 
   // Without the tools that a rule denies whatever their arguments are.

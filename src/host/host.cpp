@@ -361,7 +361,9 @@ Task<void> Host::begin() {
   auto all = impl->startable();
   std::vector<std::shared_ptr<Connection>> always, required;
   for (const auto& connection : all) {
-    if (connection->config().always_load) always.push_back(connection);
+    // One in this process keeps nobody waiting.
+    const bool embedded = connection->config().origin.scope == ConfigScope::embedded;
+    if (embedded || connection->config().always_load) always.push_back(connection);
     if (connection->config().required) required.push_back(connection);
   }
   impl->scope_->spawn(impl->start_quietly(std::move(all)));
