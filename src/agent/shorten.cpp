@@ -24,7 +24,7 @@ std::size_t Agent::Impl::tokens_now() const {
   return bytes / 4 + tokens_of(all);
 }
 
-Task<bool> Agent::Impl::shorten(Self self, bool by_hand) {
+Task<bool> Agent::Impl::shorten(Self self, bool summarise) {
   const auto before = self->tokens_now();
   const auto limit = self->model_->info().context_tokens;
   const auto whole = self->messages();
@@ -36,7 +36,7 @@ Task<bool> Agent::Impl::shorten(Self self, bool by_hand) {
   const auto old_tokens = tokens_of(whole);
   const auto saved = old_tokens - std::min(old_tokens, tokens_of(shorter));
   // Where the provider counts otherwise than we do, only what is saved is sure.
-  const bool enough = !by_hand && saved >= old_tokens / 3 && before - std::min(before, saved) < limit / 2;
+  const bool enough = !summarise && saved >= old_tokens / 3 && before - std::min(before, saved) < limit / 2;
   if (!enough) {
     const auto from = cut_at(shorter, std::min(limit / 5, old_tokens / 4));
     if (from > 0) {

@@ -140,12 +140,13 @@ TEST_F(AgentScene, AnAnswerOfASchemaIsReadAndAskedForAgain) {
   });
 }
 
-TEST_F(AgentScene, AFullContextMakesTheConversationShorterOnce) {
+TEST_F(AgentScene, AFullContextMakesTheConversationShorter) {
   for (int i = 0; i < 4; ++i) {
     model->then(calls({use(std::to_string(i), "mcp__s__look", Json{{"at", std::string(20'000, 'x')}})}))
         .then(says("ok"));
   }
-  model->then(says("", ModelStop::context_full)).then(says("we looked four times")).then(says("going on"));
+  const auto full = says("", ModelStop::context_full);
+  model->then(full).then(full).then(says("we looked four times")).then(says("going on"));
   run([&](Agent& agent) -> Task<void> {
     for (int i = 0; i < 4; ++i) (void)co_await agent.send({.text = "look"});
     const auto before = agent.messages().size();
