@@ -135,6 +135,9 @@ class Host {
   // A server reached in a way of the program's own, before any entry of that name. Of `config` its
   // name, limits, tools and protocol count.
   void add_server(ServerConfig config, std::shared_ptr<Transport> transport);
+  // Takes a server away again that one of these added; a declared one of that name is there again then. Calls that run
+  // on it finish. False: the program added none of that name.
+  bool remove_server(const std::string& name);
 
   // Reads the configuration, and the tools that earlier runs kept (HostOptions::warm_start). Starts nothing.
   Task<void> prepare();
