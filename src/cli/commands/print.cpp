@@ -281,7 +281,6 @@ int not_begun(const Error& error, const Settings& settings, Io& io) {
 
 int print_once(const Settings& settings, Io& io, const Runtime& given) {
   auto text = words_and_stdin(settings, io);
-  auto model = agent_model(settings);
   Printed printed(settings, io);
   auto options = agent_host_options(settings, io);
   options.permission.ask = [](PermissionQuestion question) -> Task<bool> {
@@ -295,7 +294,7 @@ int print_once(const Settings& settings, Io& io, const Runtime& given) {
   auto wanted = agent_options(settings);
   wanted.resume = conversation_to_resume(settings);
   wanted.on_event = [&printed](const AgentEvent& event) { printed.heard(event); };
-  Agent agent(house.host, std::move(model), std::move(wanted));
+  Agent agent(house.host, house.model(), std::move(wanted));
   printed.attach(house, agent, loop_clock(loop.get_executor()));
 
   int code = 0;
