@@ -118,7 +118,12 @@ ModelChoice AgentHost::model_choice() const {
   throw none.error;
 }
 
-std::shared_ptr<Model> AgentHost::model() const { return make_model(model_choice(), {.limits = runtime.limits}); }
+std::shared_ptr<Model> AgentHost::model() const {
+  HttpClientOptions http;
+  http.environment = model_.variables;
+  http.log = runtime.log;
+  return make_model(model_choice(), {.http = std::move(http), .limits = runtime.limits});
+}
 
 std::string conversation_to_resume(const Settings& settings) {
   if (settings.resume && !settings.resume->empty()) return *settings.resume;
