@@ -135,6 +135,9 @@ class Host {
   // A server reached in a way of the program's own, before any entry of that name. Of `config` its
   // name, limits, tools and protocol count.
   void add_server(ServerConfig config, std::shared_ptr<Transport> transport);
+  // Takes a server away again that one of these added; a declared one of that name is there again then. Calls that run
+  // on it finish. False: the program added none of that name.
+  bool remove_server(const std::string& name);
 
   // Reads the configuration, and the tools that earlier runs kept (HostOptions::warm_start). Starts nothing.
   Task<void> prepare();
@@ -144,9 +147,9 @@ class Host {
   // The same for some; a name nobody configured is Errc::invalid_argument.
   Task<void> start(std::vector<std::string> names);
 
-  // The same for a conversation, which should not wait for a slow server: all are started, and it returns when those
-  // whose entries say "alwaysLoad" have connected or failed, after MCP_CONNECT_TIMEOUT_MS (5 s) at the latest, and
-  // those that are "required" have connected. Throws why a required one has not.
+  // The same for a conversation, which should not wait for a slow server: all are started, and it returns when those in
+  // this process and those whose entries say "alwaysLoad" have connected or failed, after MCP_CONNECT_TIMEOUT_MS (5 s)
+  // at the latest, and those that are "required" have connected. Throws why a required one has not.
   Task<void> begin();
 
   // Without the tools that a rule denies whatever their arguments are.

@@ -316,6 +316,19 @@ void Host::add_server(ServerConfig config) {
   impl_->unprepared_ = true;
 }
 
+bool Host::remove_server(const std::string& name) {
+  auto& impl = *impl_;
+  const auto here = impl.in_process_.erase(name) + impl.reached_.erase(name);
+  const auto declared = std::erase_if(impl.added_, [&](const ServerConfig& config) { return config.name == name; });
+  if (here + declared == 0) return false;
+  if (impl.stopped_ || !impl.connections_.contains(name)) return true;
+  (void)impl.replace(name);
+  impl.before_[name].clear();  // another server of that name has other tools
+  impl.make_connections();
+  if (impl.flight_) impl.flight_->forget(name);
+  return true;
+}
+
 std::vector<std::shared_ptr<Connection>> Host::Impl::startable() const {
   std::vector<std::shared_ptr<Connection>> all;
   for (const auto& [name, connection] : connections_) {
@@ -348,7 +361,9 @@ Task<void> Host::begin() {
   auto all = impl->startable();
   std::vector<std::shared_ptr<Connection>> always, required;
   for (const auto& connection : all) {
-    if (connection->config().always_load) always.push_back(connection);
+    // One in this process keeps nobody waiting.
+    const bool embedded = connection->config().origin.scope == ConfigScope::embedded;
+    if (embedded || connection->config().always_load) always.push_back(connection);
     if (connection->config().required) required.push_back(connection);
   }
   impl->scope_->spawn(impl->start_quietly(std::move(all)));
