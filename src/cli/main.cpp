@@ -42,6 +42,7 @@
 #include "cli/texts/remedy_words.h"
 #include "cli/texts/usage_error.h"
 #include "cli/vault.h"
+#include "cli/words/channel_flags.h"
 #include "cli/words/command_line.h"
 #include "cli/words/flag_sources.h"
 #include "cli/words/named_server.h"
@@ -210,6 +211,7 @@ HostOptions host_options(const Settings& settings, Io& io, Waiting& waiting, std
   if (auto remark = foreign_mode_remark(settings.permission_mode); !remark.empty()) {
     options.config->problems.push_back({"--permission-mode", 0, 0, std::move(remark), {}, Severity::warning});
   }
+  options.channels = channel_options(settings);
   options.trust_project = settings.trust_project;
   options.follow_changes = false;
   options.keep_connected = false;
