@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -18,6 +19,7 @@
 #include "support/fails_with.h"
 #include "support/host_parts.h"
 #include "support/loop.h"
+#include "support/places.h"
 #include "support/script_server.h"
 #include "support/temp_tree.h"
 
@@ -430,6 +432,40 @@ TEST(ChannelProcess, LosesNothingWhenItIsKilled) {
     co_await host.stop();
   });
   ::unsetenv(place);
+}
+
+// The blocks of a page, in order: what they are, and what is in them.
+std::vector<std::pair<std::string, std::string>> blocks_of(const std::string& page) {
+  std::ifstream file(std::filesystem::path(in_sources()) / "docs" / page);
+  std::vector<std::pair<std::string, std::string>> out;
+  bool inside = false;
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with("```")) {
+      if (!std::exchange(inside, !inside)) out.emplace_back(line.substr(3), "");
+    } else if (inside) {
+      out.back().second += line + "\n";
+    }
+  }
+  return out;
+}
+
+// H1: docs/channels.md
+TEST_F(ChannelHost, TheExampleOfTheDocumentIsAsItSays) {
+  std::vector<std::string> json;
+  std::string shown;
+  for (const auto& [kind, text] : blocks_of("channels.md")) {
+    if (kind == "json") json.push_back(text);
+    if (kind == "xml") shown = text.substr(0, text.find('\n'));
+  }
+  ASSERT_GE(json.size(), 2u);
+  options.channels.open = {};
+  options.config->settings = settings_layers({parse_settings(json[0], SettingsSource::user, "/s.json")});
+  const auto sent = parse_json(json[1]).value();
+  const auto chat = channel_server();
+  with({{"chat", chat.get()}}, [&](Host& host) -> Task<void> {
+    chat->notify(sent["method"].as_text(), sent["params"]);
+    EXPECT_THAT(texts_of(co_await host.next_channel_messages()), ElementsAre(shown));
+  });
 }
 
 class ChannelRelay : public ChannelHost {

@@ -1,4 +1,4 @@
-// Which servers may push messages: what the run, settings and an organisation say. H1. compat: B4.11, B9.1
+// Which servers may push messages: what the run, settings and an organisation say. H1. compat: B4.11, B9.3
 #include "host/channels/channel_rule.h"
 
 #include <gmock/gmock.h>
