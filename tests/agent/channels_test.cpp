@@ -434,6 +434,36 @@ TEST(ChannelProcess, LosesNothingWhenItIsKilled) {
   ::unsetenv(place);
 }
 
+// H1: a server that is a process, declared as others are.
+TEST_F(ChannelHost, OverAPipeItIsTheSame) {
+  tree.file("chat.sh", R"sh(
+while IFS= read -r line; do
+  id=$(printf '%s' "$line" | sed -nE 's/.*"id":([0-9]+).*/\1/p')
+  case $line in
+    *'"method":"initialize"'*)
+      printf '{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-06-18","serverInfo":{"name":"chat","version":"1"},"capabilities":{"tools":{},"experimental":{"claude/channel":{}}}}}\n' "$id" ;;
+    *notifications/initialized*)
+      for n in 1 2 3; do
+        printf '{"jsonrpc":"2.0","method":"notifications/claude/channel","params":{"content":"number %s","meta":{"n":"%s"}}}\n' $n $n
+      done ;;
+    *'"method":"tools/list"'*) printf '{"jsonrpc":"2.0","id":%s,"result":{"tools":[]}}\n' "$id" ;;
+    *'"id"'*) printf '{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no"}}\n' "$id" ;;
+  esac
+done
+)sh");
+  ServerConfig config = named("chat");
+  config.command = "sh";
+  config.args = {(tree.path() / "chat.sh").string()};
+  config.origin.scope = ConfigScope::user;
+  options.config->servers.push_back(config);
+  with({}, [&](Host& host) -> Task<void> {
+    EXPECT_EQ(host.status().front().era, Era::legacy);
+    std::vector<ChannelMessage> all;
+    while (all.size() < 3) std::ranges::move(co_await host.next_channel_messages(), std::back_inserter(all));
+    EXPECT_EQ(all.back().text, R"(<channel source="chat" n="3">number 3</channel>)");
+  });
+}
+
 // The blocks of a page, in order: what they are, and what is in them.
 std::vector<std::pair<std::string, std::string>> blocks_of(const std::string& page) {
   std::ifstream file(std::filesystem::path(in_sources()) / "docs" / page);
