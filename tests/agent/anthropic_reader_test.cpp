@@ -204,6 +204,19 @@ TEST(AnthropicReader, NonsenseIsAFailureThatMayPass) {
   }
 }
 
+TEST(AnthropicReader, JsonInPlaceOfEventsIsReadAsAWhole) {
+  const auto error = to_text(Json{{"type", "error"}, {"error", {{"type", "api_error"}, {"message", "No."}}}});
+  const auto reader = anthropic_reader("anthropic", {});
+  AnswerFrames frames(AnswerFraming::events, *reader, 1u << 20);
+  for (const auto piece : {"\n "sv, std::string_view(error).substr(0, 9), std::string_view(error).substr(9)}) {
+    const auto outcome = frames.feed(piece, {});
+    ASSERT_TRUE(outcome && *outcome);
+  }
+  const auto end = frames.end({});
+  ASSERT_FALSE(end);
+  EXPECT_EQ(end.error(), (ProviderFailure{.status = 500, .type = "api_error", .message = "No."}));
+}
+
 TEST(AnthropicReader, TakesTheTypeFromTheDataOrTheEvent) {
   std::string stream = stream_of({.text = "Hello"});
   for (auto at = stream.find("event: "); at != std::string::npos; at = stream.find("event: ")) {
