@@ -165,6 +165,14 @@ TEST(AnthropicReader, GivesAnIdOfItsOwnToACallWithoutOne) {
   EXPECT_THAT(seen.told, ElementsAre("tool " + first + " again", "tool t2 new"));
 }
 
+TEST(AnthropicReader, APieceOfACallChangesNeitherItsIdNorItsName) {
+  const auto seen =
+      read(around(begin(0, {{"type", "tool_use"}, {"id", "t1"}, {"name", "look"}}) +
+                  delta(0, {{"type", "input_json_delta"}, {"partial_json", "{}"}, {"id", "2"}, {"name", "_again"}})));
+  ASSERT_TRUE(seen.answer);
+  EXPECT_THAT(seen.answer->message.parts, ElementsAre(ModelPart(ModelToolUse{.id = "t1", .name = "look"})));
+}
+
 TEST(AnthropicReader, AnErrorInsideTheStreamCountsLikeItsStatus) {
   const std::vector<std::pair<std::string, int>> cases{{"invalid_request_error", 400}, {"authentication_error", 401},
                                                        {"rate_limit_error", 429},      {"api_error", 500},
