@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <filesystem>
 
 #include <fmt/format.h>
 
@@ -69,7 +70,7 @@ Agent::Impl::Impl(Host& host, std::shared_ptr<Model> model, AgentOptions options
       model_tools_(host, for_model(options_.model_tools, model_->info())),
       servers_begun_(!options_.principal.empty()),
       next_call_(first_call()),
-      offer_(model_->info().holds_deferred) {}
+      offer_(growth_of(model_->info())) {}
 
 void Agent::Impl::report(AgentEvent event) const noexcept {
   if (!options_.on_event) return;
@@ -99,6 +100,10 @@ Task<void> Agent::Impl::begin(Self self) {
     self->scope_.emplace(executor);
     self->apart_.emplace(executor);
     self->clock_ = &loop_clock(executor);
+  }
+  if (self->options_.directory.empty()) {
+    std::error_code ignored;
+    self->options_.directory = std::filesystem::current_path(ignored).string();
   }
   ConversationOptions options;
   options.state_directory = self->options_.state_directory;
@@ -263,7 +268,7 @@ void Agent::Impl::set_mode(AgentMode mode) { options_.mode = mode; }
 
 void Agent::Impl::set_model(std::shared_ptr<Model> model) {
   model_ = std::move(model);
-  offer_ = offer_.anew(model_->info().holds_deferred);
+  offer_ = offer_.anew(growth_of(model_->info()));
   last_usage_ = {};
   now_of_ = nullptr;
 }
