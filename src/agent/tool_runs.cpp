@@ -51,7 +51,7 @@ std::shared_ptr<Agent::Impl::ToolRun> Agent::Impl::run_of(const ModelToolUse& us
   const auto catalog = host_.catalog();
   auto found = catalog->find(run->catalog_name);
   if (const auto* const* entry = std::get_if<const CatalogEntry*>(&found)) {
-    if (options_.sees && !options_.sees(**entry)) return run;
+    if (!sees(**entry)) return run;
     run->catalog_name = (*entry)->name;
     run->server = (*entry)->server;
     run->only_reads = only_reads(*(*entry)->tool);
