@@ -70,10 +70,9 @@ Agent::Impl::Impl(Host& host, std::shared_ptr<Model> model, AgentOptions options
       model_(std::move(model)),
       options_(std::move(options)),
       model_tools_(host, for_model(options_.model_tools, model_->info())),
+      servers_begun_(!options_.principal.empty()),
       next_call_(first_call()),
-      offer_(model_->info().holds_deferred) {
-  servers_begun_ = !options_.start_servers;
-}
+      offer_(model_->info().holds_deferred) {}
 
 void Agent::Impl::report(AgentEvent event) const noexcept {
   if (!options_.on_event) return;
@@ -131,6 +130,7 @@ Task<void> Agent::Impl::begin(Self self) {
   self->conversation_ = std::move(conversation);
   if (self->options_.principal.empty()) self->host_.set_conversation(self->conversation_->id());
   co_await add_tools(self);
+  if (self->stopped_) throw Error(Errc::closed, "the agent was stopped");
   self->begun_ = true;
 }
 
@@ -149,7 +149,7 @@ Task<void> Agent::Impl::add_tools(Self self) {
       const auto impl = weak.lock();
       return !impl || !impl->sees_server(server);
     };
-    self->own_tools_.push_back(connect_tool(self->host_, std::move(connect)));
+    self->own_tools_.push_back(patchbay::connect_tool(self->host_, std::move(connect)));
   }
   if (!self->options_.sub_agents) co_return;
   auto found = co_await offload(Pool::slow, [config = self->host_.config()] { return find_definitions(config); });

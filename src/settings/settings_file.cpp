@@ -102,6 +102,8 @@ class SettingsReader {
         read_recorder(at);
       } else if (key == "sampling") {
         read_sampling(at);
+      } else if (key == "model") {
+        read_model(at);
       } else if (key == "env") {
         // What comes with a repository sets no variable of the person's.
         if (!is_inside_repository(layer_.source)) layer_.env = read_variables(at, report_);
@@ -274,6 +276,17 @@ class SettingsReader {
       }
     }
     layer_.identity_provider = std::move(provider);
+  }
+
+  // --- the model
+
+  // Whoever answers reads everything, so no repository chooses that. Projects of another program have this key as well:
+  // nothing is reported about it.
+  void read_model(const Member& at) {
+    if (is_inside_repository(layer_.source)) return;
+    const auto name = at.value->text();
+    if (!name || name->empty()) return wrong_kind(at, "model", "a text");
+    layer_.model = text_setting(at, std::string(*name));
   }
 
   // --- what servers may have of the model
@@ -663,6 +676,15 @@ bool recorder_is_off(std::span<const SettingsLayer> layers) noexcept {
     if (counts == nullptr || settings_rank(layer.source) < settings_rank(counts->source)) counts = &layer;
   }
   return counts != nullptr && !counts->recorder->value;
+}
+
+const SettingsLayer* model_layer(std::span<const SettingsLayer> layers) noexcept {
+  const SettingsLayer* counts = nullptr;
+  for (const auto& layer : layers) {
+    if (!layer.model) continue;
+    if (counts == nullptr || settings_rank(layer.source) < settings_rank(counts->source)) counts = &layer;
+  }
+  return counts;
 }
 
 const SettingsLayer* sideload_disabled(std::span<const SettingsLayer> layers) noexcept {

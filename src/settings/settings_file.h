@@ -127,6 +127,8 @@ struct SettingsLayer {
 
   SamplingSettings sampling;
 
+  std::optional<TextSetting> model;  // whom a conversation is held with; none of a file inside the repository
+
   std::vector<HookSetting> hooks;
   std::optional<BoolSetting> hooks_off;           // disableAllHooks
   std::optional<BoolSetting> only_managed_hooks;  // allowManagedHooksOnly; counts in enterprise settings alone
@@ -155,6 +157,8 @@ const SettingsLayer* identity_provider_layer(std::span<const SettingsLayer> laye
 const SettingsLayer* sideload_disabled(std::span<const SettingsLayer> layers) noexcept;
 // "recorder": "off" in the layer that counts.
 bool recorder_is_off(std::span<const SettingsLayer> layers) noexcept;
+// The layer whose "model" counts; null: none has one.
+const SettingsLayer* model_layer(std::span<const SettingsLayer> layers) noexcept;
 // disableClaudeAiConnectors in any layer.
 bool connectors_disabled(std::span<const SettingsLayer> layers) noexcept;
 // "pins": as the layer says that counts most, and ask where none says anything. A file inside the repository can only

@@ -314,5 +314,20 @@ TEST(SettingsFile, TheRecorderIsSwitchedOffOutsideOfRepositoriesAlone) {
   }
 }
 
+// G1: whom a conversation is held with.
+TEST(SettingsFile, TheModelIsChosenOutsideOfRepositoriesAlone) {
+  const auto mine = user(R"({"model": "ollama:qwen3"})");
+  const auto theirs = enterprise(R"({"model": "anthropic"})");
+  const auto project =
+      checked_settings(R"({"model": "openai"})", SettingsSource::project, "/repo/.claude/settings.json");
+  EXPECT_THAT(said(project), IsEmpty());
+  EXPECT_EQ(model_layer(std::vector{project}), nullptr);
+  const std::vector<SettingsLayer> both{mine, project};
+  EXPECT_EQ(model_layer(both)->model->value, "ollama:qwen3");
+  const std::vector<SettingsLayer> all{mine, theirs};
+  EXPECT_EQ(model_layer(all)->model->value, "anthropic");
+  EXPECT_THAT(said(user(R"({"model": 3})")), ElementsAre(HasSubstr("must be a text")));
+}
+
 }  // namespace
 }  // namespace patchbay
