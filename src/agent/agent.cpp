@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <filesystem>
 
 #include <fmt/format.h>
 
@@ -70,9 +71,9 @@ Agent::Impl::Impl(Host& host, std::shared_ptr<Model> model, AgentOptions options
       model_(std::move(model)),
       options_(std::move(options)),
       model_tools_(host, for_model(options_.model_tools, model_->info())),
-      servers_begun_(!options_.principal.empty()),
+      servers_begun_(!options_.start_servers),
       next_call_(first_call()),
-      offer_(model_->info().holds_deferred) {}
+      offer_(growth()) {}
 
 void Agent::Impl::report(AgentEvent event) const noexcept {
   if (!options_.on_event) return;
@@ -110,6 +111,10 @@ Task<void> Agent::Impl::begin(Self self) {
     self->scope_.emplace(executor);
     self->apart_.emplace(executor);
     self->clock_ = &loop_clock(executor);
+  }
+  if (self->options_.directory.empty()) {
+    std::error_code ignored;
+    self->options_.directory = std::filesystem::current_path(ignored).string();
   }
   ConversationOptions options;
   options.state_directory = self->options_.state_directory;
@@ -149,7 +154,7 @@ Task<void> Agent::Impl::add_tools(Self self) {
       const auto impl = weak.lock();
       return !impl || !impl->sees_server(server);
     };
-    self->own_tools_.push_back(patchbay::connect_tool(self->host_, std::move(connect)));
+    self->own_tools_.push_back(connect_tool(self->host_, std::move(connect)));
   }
   if (!self->options_.sub_agents) co_return;
   auto found = co_await offload(Pool::slow, [config = self->host_.config()] { return find_definitions(config); });
@@ -310,7 +315,7 @@ void Agent::Impl::set_mode(AgentMode mode) { options_.mode = mode; }
 
 void Agent::Impl::set_model(std::shared_ptr<Model> model) {
   model_ = std::move(model);
-  offer_ = offer_.anew(model_->info().holds_deferred);
+  offer_ = offer_.anew(growth());
   last_usage_ = {};
   now_of_ = nullptr;
 }

@@ -112,6 +112,12 @@ class Agent::Impl : public std::enable_shared_from_this<Agent::Impl> {
     return sees_server(entry.server) && (!options_.sees || options_.sees(entry));
   }
 
+  // Without a search, what has to be searched for could never be called.
+  ToolGrowth growth() const noexcept {
+    const auto usual = growth_of(model_->info());
+    return usual == ToolGrowth::by_search && !options_.resource_tools ? ToolGrowth::at_end : usual;
+  }
+
   // turn_loop.cpp
   static Task<AgentAnswer> turn(Self self, AgentInput input);
   static Task<void> go_on(Self self, std::shared_ptr<Turn> turn);

@@ -111,6 +111,7 @@ AgentOptions SubAgents::Impl::options_of(const std::shared_ptr<Run>& run) const 
   out.sub_agents = false;
   out.connect_tool = asks_for(definition, "connect_mcp");
   out.approve_server = parent.approve_server;
+  out.start_servers = false;
   // What they show is of all servers, so it is for one that may see them all.
   out.resource_tools = parent.resource_tools && !definition.servers && run->own.empty() && !definition.tools;
   out.principal = parent.principal.empty() ? run->id : parent.principal + "/" + run->id;

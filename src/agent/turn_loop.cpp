@@ -7,6 +7,7 @@
 #include "agent/fit_request.h"
 #include "agent/system_text.h"
 #include "base/clock.h"
+#include "host/model/own_tools.h"
 #include "json/schema.h"
 
 namespace patchbay {
@@ -71,6 +72,10 @@ const ToolsNow& Agent::Impl::tools_now() {
   const bool more = options_.resource_tools;
   const auto loaded = more ? model_tools_.loaded() : all;
   std::vector<Tool> own = more ? model_tools_.tools() : std::vector<Tool>();
+  const auto is_search = [](const Tool& tool) { return tool.name == name_of(OwnTool::search); };
+  if (growth() == ToolGrowth::by_search && std::ranges::none_of(own, is_search)) {
+    own.push_back(describe(OwnTool::search));  // also for what comes later
+  }
   for (const auto& tool : own_tools_) own.push_back(tool.tool);
   std::vector<std::string> own_names;
   for (const auto& tool : own) own_names.push_back(tool.name);
