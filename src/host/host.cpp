@@ -210,6 +210,7 @@ Task<void> Host::Impl::end_all(std::shared_ptr<Impl> self, CloseMode mode) {
   // Behind the last words of every server.
   if (self->flight_) (void)co_await as_result(self->flight_->finish());
   if (self->recorder_) (void)co_await as_result(self->recorder_->finish());
+  (void)co_await as_result(self->channels_->finish());
   // Whoever answers questions gets a moment to notice: what it uses may go with the host.
   if (self->questions_) {
     (void)co_await as_result(self->questions_->wait_ended(as_duration(self->runtime_.limits.exit_after_eof)));
@@ -393,6 +394,7 @@ std::vector<ConfigProblem> Host::permission_problems() const {
   for (const auto& status : impl_->status()) names.push_back(status.name);
   auto problems = impl_->permissions_.problems();
   std::ranges::copy(impl_->hooks_.problems(), std::back_inserter(problems));
+  std::ranges::move(impl_->channel_problems(), std::back_inserter(problems));
   std::ranges::move(impl_->permissions_.unknown_names(names, *impl_->offered_.all()), std::back_inserter(problems));
   return problems;
 }

@@ -128,6 +128,12 @@ struct SettingsLayer {
   SamplingSettings sampling;
 
   std::optional<TextSetting> model;  // whom a conversation is held with; none of a file inside the repository
+  // "channels": servers that may push messages, "server:NAME" or "plugin:NAME@MARKETPLACE"; none of a repository.
+  std::vector<TextSetting> channels;
+  // Count in enterprise settings alone: whether there are any, and which plugins' servers may be ("NAME@MARKETPLACE").
+  std::optional<BoolSetting> channels_enabled;
+  std::optional<std::vector<std::string>> allowed_channel_plugins;
+  SettingPlace allowed_channels_place;
 
   std::vector<HookSetting> hooks;
   std::optional<BoolSetting> hooks_off;           // disableAllHooks

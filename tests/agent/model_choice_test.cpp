@@ -175,6 +175,10 @@ TEST(ModelChoice, KnowsWhatModelsCanRead) {
   EXPECT_EQ(info("openai:gpt-4o").api, ModelApi::openai_responses);
   EXPECT_EQ(info("openai-chat:what").api, ModelApi::local);
   EXPECT_EQ(info("openai-chat:what", {{"OPENAI_API_KEY", "o"}}).api, ModelApi::openai_chat);
+  EXPECT_EQ(info("openai-chat:what").context_tokens, 128'000u);
+  EXPECT_EQ(info("openai-chat:what", {{"OPENAI_BASE_URL", "http://localhost:8080/v1"}}).context_tokens, 32'768u);
+  EXPECT_FALSE(info("openai-chat:what", {{"OPENAI_BASE_URL", "http://localhost:8080/v1"}}).takes_images);
+  EXPECT_EQ(info("openai-chat:gpt-5", {{"OPENAI_BASE_URL", "http://localhost:8080/v1"}}).context_tokens, 272'000u);
   EXPECT_EQ(info("ollama:what").context_tokens, 32'768u);
   EXPECT_FALSE(info("ollama:what").takes_images);
   EXPECT_TRUE(info("ollama:llava:7b").takes_images);

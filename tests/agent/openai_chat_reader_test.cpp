@@ -177,6 +177,7 @@ TEST(OpenAiChatReader, KeepsThoughtsUnderTheWordOfTheServer) {
                                                  {"type": "text", "text": "Yes."}])"),
                            ended("stop"), "[DONE]"});
   EXPECT_THAT(parts.told, ElementsAre("thought Hm.", "text Yes."));
+  EXPECT_EQ(parts.answer.value().message.parts, (std::vector<ModelPart>{ModelText{"Yes."}}));
 }
 
 TEST(OpenAiChatReader, WarnsOfCallsThatCameAsText) {

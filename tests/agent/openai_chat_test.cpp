@@ -64,7 +64,7 @@ TEST(OpenAiChat, WritesAConversationWithEverythingInIt) {
       {"role": "user", "content": [
         {"type": "text", "text": "What is here?"},
         {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}]},
-      {"role": "assistant", "content": "I look.", "reasoning_content": "Hm.", "tool_calls": [
+      {"role": "assistant", "content": "I look.", "tool_calls": [
         {"id": "c1", "type": "function", "function": {"name": "look", "arguments": "{\"at\":\"sky\"}"}},
         {"id": "c2", "type": "function", "function": {"name": "look_out", "arguments": "{}"}}]},
       {"role": "tool", "tool_call_id": "c1", "content": "blue\n\nand"},
@@ -90,14 +90,17 @@ TEST(OpenAiChat, SaysLessToALocalServer) {
   const auto request = openai_chat_provider(local)->request({
       .tools = pool(),
       .messages = {message(Role::user, {ModelText{"Look."}, ModelImage{.width = 8, .height = 9}}),
-                   message(Role::assistant, {ModelToolUse{.id = "c1", .name = "look"}}),
+                   message(Role::assistant,
+                           {ProviderBlock{.provider = "openai-chat", .value = Json{{"reasoning", "Hm."}, {"x", "y"}}},
+                            ProviderBlock{.provider = "ollama", .value = Json{{"reasoning_content", "not ours"}}},
+                            ModelToolUse{.id = "c1", .name = "look"}}),
                    message(Role::user, {ModelToolOutcome{.id = "c1", .name = "look", .blocks = {ModelImage{}}}})},
   });
   EXPECT_EQ(to_pretty_text(request.body), to_pretty_text(wanted(R"json({
     "model": "gpt-x",
     "messages": [
       {"role": "user", "content": "Look.\n\n(an image of 8 x 9 pixels; this model is not given images)"},
-      {"role": "assistant", "content": "", "tool_calls": [
+      {"role": "assistant", "content": "", "reasoning": "Hm.", "tool_calls": [
         {"id": "c1", "type": "function", "function": {"name": "look", "arguments": "{}"}}]},
       {"role": "tool", "tool_call_id": "c1",
        "content": "(an image of 0 x 0 pixels; this model is not given images)"}],

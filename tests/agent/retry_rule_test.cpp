@@ -43,8 +43,16 @@ TEST(RetryRule, PauseDoublesUpToItsLimit) {
 }
 
 TEST(RetryRule, NobodyThereIsTriedLessOften) {
-  EXPECT_EQ(decide({.kind = Kind::unreachable, .attempt = 2}), (RetryDecision{.pause = 1s, .of = 3}));
-  EXPECT_FALSE(decide({.kind = Kind::unreachable, .attempt = 3}).pause);
+  const auto unreached = [](int attempt, int in_a_row) {
+    return decide({.kind = Kind::unreachable, .attempt = attempt, .unreached = in_a_row});
+  };
+  EXPECT_EQ(unreached(1, 1), (RetryDecision{.pause = 500ms, .of = 3}));
+  EXPECT_EQ(unreached(2, 2), (RetryDecision{.pause = 1s, .of = 3}));
+  EXPECT_EQ(unreached(3, 3), (RetryDecision{.of = 3}));
+  // It was there before.
+  EXPECT_EQ(unreached(4, 1), (RetryDecision{.pause = 4s, .of = 6}));
+  EXPECT_EQ(unreached(7, 1), (RetryDecision{.pause = 8s, .of = 8}));
+  EXPECT_EQ(unreached(8, 1), (RetryDecision{.of = 8}));
   EXPECT_TRUE(decide({.kind = Kind::cut_off, .attempt = 3}).pause);
 }
 

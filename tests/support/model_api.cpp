@@ -1,5 +1,9 @@
 #include "support/model_api.h"
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
 #include <algorithm>
 #include <mutex>
 #include <utility>
@@ -116,6 +120,9 @@ struct ModelApi::State {
       : replies(std::move(script)), told(std::move(whom)), server([this](ScriptConnection& c) { serve(c); }) {}
 
   void serve(ScriptConnection& connection) {
+    // Chunks go out as they are written, and not when the other side has thanked for the one before.
+    const int now = 1;
+    ::setsockopt(connection.fd(), IPPROTO_TCP, TCP_NODELAY, &now, sizeof now);
     for (;;) {
       const auto request = request_of(connection.read_request());
       const auto reply = next(request);

@@ -122,6 +122,7 @@ const std::map<std::string, std::string, std::less<>> public_headers{
     {"model_view.h", "catalog"},
     {"model_tools.h", "host"},
     {"events.h", "host"},
+    {"channels.h", "host"},
     {"results.h", "protocol"},
     {"sign_in.h", "base"},
     {"model.h", "host"},

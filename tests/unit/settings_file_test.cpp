@@ -187,8 +187,7 @@ TEST(SettingsFile, MisspeltKeysThatGuardSomethingAreNamed) {
     "allowManagedPermissionRulesOnly": true, "model": "m", "availableModels": [],
     "statusLine": {}, "outputStyle": "x", "forceLoginMethod": "x", "sandbox": {}, "enabledPlugins": {},
     "extraKnownMarketplaces": {}, "strictKnownMarketplaces": [], "blockedMarketplaces": [], "language": "x",
-    "skipDangerousModePermissionPrompt": true, "channelsEnabled": true, "allowedChannelPlugins": [],
-    "alwaysThinkingEnabled": true, "enabledMcpServers": [], "disabledMcpServers": [], "mcpServers": {}, "agent": "x",
+    "skipDangerousModePermissionPrompt": true, "alwaysThinkingEnabled": true, "enabledMcpServers": [], "disabledMcpServers": [], "mcpServers": {}, "agent": "x",
     "allowedHttpHookUrls": [], "autoMode": {}, "tui": "x", "whatever": {"deny": []},
     "permissions": {"additionalDirectories": ["mcp__"], "disableAutoMode": "disable", "note": "x", "asks": 1.5}})");
   EXPECT_THAT(said(theirs), ElementsAre(HasSubstr("\"asks\"")));

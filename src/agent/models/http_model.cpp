@@ -164,6 +164,7 @@ class HttpModel final : public Model {
     const auto& asked = core->asked;
     auto left_out = core->refused.take_out_of(request);
     int refused = 0;
+    int unreached = 0;
     for (int attempt = 1;;) {
       auto outcome = co_await once(core, request, attempt, tell);
       if (outcome) {
@@ -179,6 +180,8 @@ class HttpModel final : public Model {
         left_out.insert(left_out.end(), more.begin(), more.end());
         continue;
       }
+      unreached = failed.attempt.kind == FailedAttempt::Kind::unreachable ? unreached + 1 : 0;
+      failed.attempt.unreached = unreached;
       const auto decision =
           retry_decision(failed.attempt, options.retry, loop_clock(executor).wall(), options.jitter());
       if (!decision.pause || failed.failure.too_long) {
@@ -219,14 +222,15 @@ class HttpModel final : public Model {
     // A redirect would take the key and the conversation to where nobody sent them.
     limits.redirects = 0;
     auto sent = co_await as_result(core->client->send(std::move(http), limits));
-    if (!sent) co_return std::unexpected(lost(sent.error(), FailedAttempt::Kind::unreachable, attempt));
+    if (!sent) co_return std::unexpected(lost(sent.error(), attempt));
     auto exchange = std::move(*sent);
     const auto& head = exchange->head();
     if (head.status < 200 || head.status > 299) {
       const auto body = co_await explanation(*exchange);
       Failed failed{.attempt = {.status = head.status, .headers = head.headers, .attempt = attempt},
                     .failure = provider.failure(head.status, body, request)};
-      failed.failure.status = head.status;
+      // A provider may know what its status means: a key that is none is a bad request to some.
+      if (failed.failure.status == 0) failed.failure.status = head.status;
       co_return std::unexpected(std::move(failed));
     }
     const auto type = media_type(head.headers.get("Content-Type"));
@@ -251,7 +255,7 @@ class HttpModel final : public Model {
       }
       wrong = std::move(answer.error());
     }
-    if (!read) co_return std::unexpected(lost(read.error(), FailedAttempt::Kind::cut_off, attempt));
+    if (!read) co_return std::unexpected(lost(read.error(), attempt));
     Failed failed{.attempt = {.status = wrong->status, .headers = head.headers, .attempt = attempt},
                   .failure = std::move(*wrong)};
     if (failed.failure.status == 0) failed.attempt.kind = FailedAttempt::Kind::cut_off;
@@ -259,9 +263,11 @@ class HttpModel final : public Model {
   }
 
   // A connection that failed in a way that may pass. Throws the error where it will not.
-  static Failed lost(const Error& error, FailedAttempt::Kind kind, int attempt) {
+  static Failed lost(const Error& error, int attempt) {
+    using Kind = FailedAttempt::Kind;
     if (error.code() != Errc::connect && error.code() != Errc::closed && error.code() != Errc::timeout) throw error;
-    return {.attempt = {.kind = kind, .attempt = attempt}, .error = error};
+    return {.attempt = {.kind = error.code() == Errc::closed ? Kind::cut_off : Kind::unreachable, .attempt = attempt},
+            .error = error};
   }
 
   std::shared_ptr<Core> core_;

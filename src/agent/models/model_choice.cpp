@@ -166,7 +166,16 @@ class Chooser {
     // What stands between may not pass deferred tools on, unless the person says that it does.
     if (choice.own_base && variable("ENABLE_TOOL_SEARCH") != "true") choice.info.holds_deferred = false;
     // Most servers of somebody's own make a grammar of all tools.
-    if (choice.provider == ModelProvider::openai_chat && choice.own_base) choice.info.api = ModelApi::local;
+    if (choice.provider == ModelProvider::openai_chat && choice.own_base) {
+      // A model on this machine reads as much as there is memory for, whoever serves it.
+      if (is_on_this_machine(choice.base) && provider_of_model(choice.name) != ModelProvider::openai) {
+        const auto local = known_model(ModelProvider::ollama, choice.name);
+        choice.info.context_tokens = local.context_tokens;
+        choice.info.max_output = local.max_output;
+        choice.info.takes_images = local.takes_images;
+      }
+      choice.info.api = ModelApi::local;
+    }
     if (choice.provider == ModelProvider::ollama) {
       // The server's own variable, for people who have set it for both.
       const auto text = variable("OLLAMA_CONTEXT_LENGTH");
@@ -251,6 +260,11 @@ class Chooser {
     return std::unexpected(NoModel{.why = NoModel::Why::nothing_set_up,
                                    .variable = {},
                                    .error = Error(Errc::config, "there is no key and no address of a language model")});
+  }
+
+  static bool is_on_this_machine(std::string_view base) {
+    const auto url = parse_url(base);
+    return url && is_loopback_host(url->host);
   }
 
   static bool is_openai(std::string_view base) {

@@ -9,6 +9,7 @@
 #include "agent/models/answer_parts.h"
 #include "agent/models/openai_chat_reader.h"
 #include "agent/models/openai_error.h"
+#include "agent/models/openai_schema.h"
 
 namespace patchbay {
 namespace {
@@ -116,9 +117,10 @@ class ChatMessages {
       out["content"] = nullptr;
     }
     if (!calls.empty()) {
-      // Models that think between calls want to see what they thought; the API itself never sends any.
+      // Models that think between calls want to see what they thought. OpenAI sends no thoughts and refuses all.
       for (const auto word : chat_thinking_words) {
-        if (const auto* said = thought.find(word)) out[word] = *said;
+        const auto* said = info_.api == ModelApi::local ? thought.find(word) : nullptr;
+        if (said) out[word] = *said;
       }
       out["tool_calls"] = Json(std::move(calls));
     }
@@ -162,9 +164,10 @@ class OpenAiChat final : public Provider {
       body["max_completion_tokens"] = most;
     }
     if (request.answer_schema && !schema_in_words) {
-      body["response_format"] =
-          Json{{"type", "json_schema"},
-               {"json_schema", Json{{"name", "answer"}, {"schema", *request.answer_schema}, {"strict", false}}}};
+      body["response_format"] = Json{{"type", "json_schema"},
+                                     {"json_schema", Json{{"name", "answer"},
+                                                          {"schema", *request.answer_schema},
+                                                          {"strict", is_strict_schema(*request.answer_schema)}}}};
     }
     return {.path = "/chat/completions", .body = std::move(body), .framing = AnswerFraming::events};
   }

@@ -1,6 +1,6 @@
-// Chat Completions, as OpenAI and everybody beside it speak it: llama.cpp, vLLM, LM Studio and routers. ModelInfo::api
-// says which: openai_chat, or local for servers that make one grammar of all tools. One file holds what we assume of
-// them (openai_chat.cpp). Pure; make_model() is who uses it.
+// Chat Completions. ModelInfo::api says whose: openai_chat is OpenAI's own, local everybody else's (llama.cpp, vLLM,
+// LM Studio, routers), where fewer members are sure to be understood. What we assume of them is in openai_chat.cpp and
+// openai_chat_reader.cpp alone. Pure; make_model() is who uses it.
 #pragma once
 
 #include <memory>

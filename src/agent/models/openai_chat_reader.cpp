@@ -150,7 +150,8 @@ class ChatReader final : public AnswerReader {
     for (const auto& part : content.items()) {
       if (const auto text = part["text"].text()) add_text(*text, tell);
       for (const auto& thought : part["thinking"].items()) {
-        add_thought(chat_thinking_words.front(), text_at(thought, "text"), tell);
+        // Only shown: who sends thoughts this way wants none back.
+        if (const auto text = text_at(thought, "text"); !text.empty()) tell(ModelThinkingDelta{std::string(text)});
       }
     }
   }

@@ -11,6 +11,7 @@
 #include "agent/models/answer_parts.h"
 #include "agent/models/openai_error.h"
 #include "agent/models/openai_responses_reader.h"
+#include "agent/models/openai_schema.h"
 
 namespace patchbay {
 namespace {
@@ -168,9 +169,10 @@ class OpenAiResponses final : public Provider {
     }
     if (!request.conversation.empty()) body["prompt_cache_key"] = short_id(request.conversation, longest_cache_key);
     if (request.answer_schema) {
-      body["text"] = Json{
-          {"format",
-           Json{{"type", "json_schema"}, {"name", "answer"}, {"schema", *request.answer_schema}, {"strict", false}}}};
+      body["text"] = Json{{"format", Json{{"type", "json_schema"},
+                                          {"name", "answer"},
+                                          {"schema", *request.answer_schema},
+                                          {"strict", is_strict_schema(*request.answer_schema)}}}};
     }
     return {.path = "/responses", .body = std::move(body), .framing = AnswerFraming::events};
   }

@@ -1,7 +1,8 @@
 // Responses, OpenAI's own interface. Nothing is stored at the provider: every request holds the whole conversation, and
 // what a model thought goes back encrypted. With ModelInfo::holds_deferred, tools that come up in a conversation are
-// announced by `additional_tools` items, which leave the cached beginning as it is; else in words alone. One file holds
-// what we assume of the API (openai_responses.cpp). Pure; make_model() is who uses it.
+// announced by `additional_tools` items, which leave the cached beginning as it is; else in words alone. What
+// we assume of the API is in openai_responses.cpp and openai_responses_reader.cpp alone. Pure; make_model() is who uses
+// it.
 #pragma once
 
 #include <memory>

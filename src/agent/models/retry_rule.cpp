@@ -90,8 +90,10 @@ std::optional<milliseconds> asked_pause(const HttpHeaders& headers, Clock::WallT
 
 RetryDecision retry_decision(const FailedAttempt& failed, const RetryLimits& limits, Clock::WallTime now,
                              double jitter) {
-  const bool reached = failed.kind != FailedAttempt::Kind::unreachable;
-  RetryDecision decision{.of = reached ? limits.attempts : std::min(limits.attempts, limits.connect_attempts)};
+  RetryDecision decision{.of = limits.attempts};
+  if (failed.kind == FailedAttempt::Kind::unreachable) {
+    decision.of = std::min(decision.of, failed.attempt - failed.unreached + limits.connect_attempts);
+  }
   const auto asked = asked_pause(failed.headers, now);
   if (asked && *asked > limits.honoured) decision.asked_for = asked;
   if (!may_pass(failed) || failed.attempt >= decision.of || decision.asked_for) return decision;

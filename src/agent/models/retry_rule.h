@@ -13,7 +13,7 @@ namespace patchbay {
 
 struct RetryLimits {
   int attempts = 8;          // with the first one
-  int connect_attempts = 3;  // as long as nobody was reached: that passes quickly or not at all
+  int connect_attempts = 3;  // in a row, where nobody is reached: that passes quickly or not at all
   std::chrono::milliseconds first{500};
   std::chrono::milliseconds most{8'000};
   std::chrono::milliseconds honoured{60'000};  // the longest pause an API may ask for
@@ -22,13 +22,14 @@ struct RetryLimits {
 struct FailedAttempt {
   enum class Kind : std::uint8_t {
     status,       // of HTTP, or what an error inside of a stream means
-    unreachable,  // no connection, or none that lasted until an answer began
-    cut_off,      // an answer began and did not end
+    unreachable,  // no connection, or silence for as long as we wait
+    cut_off,      // the connection ended before the answer did
   };
   Kind kind = Kind::status;
   int status = 0;
   HttpHeaders headers = {};  // of the answer, where there was one
   int attempt = 1;           // the one that failed
+  int unreached = 1;         // with `unreachable`: how many in a row were, with this one
 };
 
 struct RetryDecision {
