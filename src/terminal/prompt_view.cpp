@@ -38,7 +38,7 @@ struct Typed {
 
 // The text behind the prompt, broken where it does not fit.
 Typed typed_lines(std::string_view prompt, std::string_view text, std::size_t cursor, std::size_t columns) {
-  const auto indent = std::min(columns_of(prompt), columns / 2);
+  const auto indent = std::min(columns_of(prompt), columns - std::min<std::size_t>(columns, 5));
   Typed out;
   out.lines.emplace_back(fitting(prompt, indent));
   std::size_t used = indent;
