@@ -63,6 +63,10 @@ int report(const Error& error, bool json, Io& io);
 // These need no host.
 int show_version(const Settings& settings, Io& io);
 int serve(const Settings& settings, Io& io, const Runtime& runtime);
+// The agent: on the terminal, as one answer (-p), and inside of an editor. They have hosts of their own (agent_host.h).
+int chat(const Settings& settings, Io& io, const Runtime& runtime);
+int print_answer(const Settings& settings, Io& io, const Runtime& runtime);
+int acp(const Settings& settings, Io& io, const Runtime& runtime);
 int session(const Settings& settings, Io& io);
 int completion(const Settings& settings, Io& io);
 int manual(Io& io);

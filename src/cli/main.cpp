@@ -29,6 +29,7 @@
 #include "cli/changed_tool.h"
 #include "cli/context.h"
 #include "cli/declared.h"
+#include "cli/host_options.h"
 #include "cli/kept.h"
 #include "cli/logging.h"
 #include "cli/recordings.h"
@@ -122,38 +123,6 @@ Task<int> dispatch(Context& context) {
   }
 }
 
-// What was saved, and how to take it back.
-std::string answer_text(const std::string& server, bool yes) {
-  return fmt::format("{} \"{}\"; you will not be asked again in this project{}. Undo: patchbay {}{}\n",
-                     yes ? "Approved" : "Rejected", safe_name(server, 80), yes ? " unless its entry changes" : "",
-                     yes ? "reject" : "approve", shell_operands({server}));
-}
-
-// The answer is kept, so that the same entry is asked about once.
-Task<bool> ask_and_remember(const Settings& settings, Io& io, Waiting& waiting, std::map<std::string, Error>& told,
-                            ServerConfig server) {
-  const auto answer = co_await ask_approval(io, waiting, server);
-  if (!answer) co_return false;
-  auto kept = co_await offload(Pool::slow,
-                               [settings, server, yes = *answer] { return remember_answer(settings, server, yes); });
-  waiting.pause();
-  if (!kept) {
-    io.talk(fmt::format("patchbay: your answer about \"{}\" could not be saved, so you will be asked again: {}\n",
-                        safe_name(server.name, 80), message_line(kept.error().message(), 500)));
-  } else {
-    io.talk(answer_text(server.name, *answer));
-  }
-  if (!*answer) {
-    auto error = Error(Errc::denied, fmt::format("you rejected the server \"{}\"", server.name))
-                     .with_remedy({Remedy::Kind::undo_rejection, server.name})
-                     .marked();
-    // Said just now, with how to undo it.
-    if (kept) told.insert_or_assign(server.name, error);
-    throw error;
-  }
-  co_return true;
-}
-
 // Commands that show states and problems themselves, and ask nobody.
 bool tells_states(Command command) {
   return command == Command::list || command == Command::get || command == Command::doctor || command == Command::why ||
@@ -199,35 +168,15 @@ void say_status(const ServerStatus& status, Io& io, Waiting& waiting, std::map<s
   }
 }
 
-HostOptions host_options(const Settings& settings, Io& io, Waiting& waiting, std::map<std::string, Error>& told,
-                         Answering& answering) {
-  HostOptions options;
-  options.permission = permission_options(settings);
-  options.load = load_request(settings);
-  options.config = load_servers(*options.load);
-  options.config->problems = with_remedies_in_words(std::move(options.config->problems));
-  require_flag_settings(*options.config);
-  if (auto remark = foreign_mode_remark(settings.permission_mode); !remark.empty()) {
-    options.config->problems.push_back({"--permission-mode", 0, 0, std::move(remark), {}, Severity::warning});
-  }
-  options.trust_project = settings.trust_project;
+HostOptions command_options(const Settings& settings, Io& io, Waiting& waiting, std::map<std::string, Error>& told,
+                            Answering& answering) {
+  auto options = host_options(settings);
   options.follow_changes = false;
   options.keep_connected = false;
-  options.client.info = Implementation{.name = "patchbay", .version = std::string(version())};
-  if (const auto cache = cache_folder(process_environment()); !cache.empty()) {
-    options.client.protocol_memory = cache + "/older-servers.json";
-  }
-  options.failure_memory = failure_file();
-  options.state_directory = state_directory();
   // Each command is a conversation of its own, unless a session makes it a part of a longer one (use_session).
   options.results.conversation = command_conversation();
   options.results.reading = reading_words();
-  options.sign_in = sign_in_options(*options.config);
   options.warm_start = false;  // who asks for tools gets the servers' answer; --cached is another command
-  if (settings.timeout_seconds) {
-    options.connect_limit = timeout_of(settings);
-    options.connect_setting = "give --timeout more seconds";
-  }
   const bool someone = io.in_is_terminal && io.talk_is_terminal && !settings.json;
   if (someone && !tells_states(settings.command)) {
     options.approve = [&, declared = options.config->servers](const ApprovalQuestion& question) {
@@ -246,8 +195,6 @@ HostOptions host_options(const Settings& settings, Io& io, Waiting& waiting, std
                    : someone                         ? WhoAnswers::person
                                                      : WhoAnswers::given_alone;
   let_answer(options, answering, who, settings, io, waiting);
-  options.asking.folders = {settings.root.empty() ? std::filesystem::current_path()
-                                                  : std::filesystem::absolute(settings.root).lexically_normal()};
   return options;
 }
 
@@ -280,19 +227,6 @@ std::vector<ConfigProblem> concerning(const Settings& settings, const LoadedConf
   return out;
 }
 
-// Problems that cost an entry are always said; hints only to people. What does not concern the `named` server does not
-// keep the command from its work, so it is a warning to this command.
-void say_problems(const std::vector<ConfigProblem>& problems, const Settings& settings, Io& io,
-                  const std::string& named = {}) {
-  for (const auto& problem : problems) {
-    if (problem.severity == Severity::note) continue;
-    if (problem.severity == Severity::warning && (settings.json || settings.quiet)) continue;
-    const bool aside = !named.empty() && problem.server != named;
-    io.talk(fmt::format("patchbay: {}{}\n", problem.severity == Severity::warning || aside ? "warning: " : "",
-                        problem_text(with_remedy_in_words(problem))));
-  }
-}
-
 Task<void> run_to_end(Context& context, Result<int>& outcome) {
   outcome = co_await as_result(dispatch(context));
   context.waiting.end();
@@ -307,14 +241,14 @@ int run_with_host(const Settings& settings, Io& io, const Runtime& given) {
   std::map<std::string, Error> told;
   Answering answering;
   if (!settings.answers.empty()) answering.given = GivenAnswers::read(settings.answers);
-  auto options = host_options(settings, io, waiting, told, answering);
+  auto options = command_options(settings, io, waiting, told, answering);
   if (const auto& refused = options.config->refused_flags) {
     return report(Error(Errc::config, *refused), settings.json, io);
   }
   // Whoever can be asked about one server can be asked about several.
   if (options.approve &&
       offer_approvals_of_claude(settings, *options.config, named_server(settings, *options.config), io)) {
-    options = host_options(settings, io, waiting, told, answering);
+    options = command_options(settings, io, waiting, told, answering);
   }
   const bool listing = tells_states(settings.command);
   if (!listing) {
@@ -548,6 +482,10 @@ int run_settings(const Settings& settings, Io& io) {
   }
   Runtime runtime;
   runtime.limits = limits_from(process_environment());
+  if (settings.command == Command::chat) {
+    return settings.print ? print_answer(settings, io, runtime) : chat(settings, io, runtime);
+  }
+  if (settings.command == Command::acp) return acp(settings, io, runtime);
   if (settings.command == Command::serve || settings.command == Command::replay) {
     const auto secrets = std::make_shared<const KnownSecrets>();
     runtime.log = make_log(settings, log_of(io), secrets);

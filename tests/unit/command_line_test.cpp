@@ -138,6 +138,29 @@ TEST(CommandLineTest, WordsBecomeSettings) {
       {{"--verbose", "mcp", "list"}, [](Settings& s) { s.command = Command::list, s.as_mcp = s.verbose = true; }},
       {{"call", "--version"}, [](Settings& s) { s.command = Command::version, s.version = true; }},
       {{"-V", "call"}, [](Settings& s) { s.command = Command::version, s.version = true; }},
+      // Flags of `chat` stand for it; behind -p is what is said.
+      {{"-p", "tools"}, [](Settings& s) { s.command = Command::chat, s.print = true, s.words = {"tools"}; }},
+      {{"--model", "script:a", "-p", "list", "me"},
+       [](Settings& s) { s.command = Command::chat, s.print = true, s.model = "script:a", s.words = {"list", "me"}; }},
+      {{"--json", "-p", "--output-format", "stream-json", "--max-turns", "3", "hi"},
+       [](Settings& s) {
+         s.command = Command::chat, s.json = s.print = true, s.output_format = "stream-json", s.max_turns = 3,
+         s.words = {"hi"};
+       }},
+      {{"-c"}, [](Settings& s) { s.command = Command::chat, s.resume_newest = true; }},
+      {{"-cp", "go on"},
+       [](Settings& s) { s.command = Command::chat, s.resume_newest = s.print = true, s.words = {"go on"}; }},
+      {{"--plan", "acp"}, [](Settings& s) { s.command = Command::acp, s.plan = true; }},
+      // An ID may follow; what has blanks is said.
+      {{"--resume"}, [](Settings& s) { s.command = Command::chat, s.resume = ""; }},
+      {{"--resume", "k3v7q2xa"}, [](Settings& s) { s.command = Command::chat, s.resume = "k3v7q2xa"; }},
+      {{"--resume=k3v7q2xa"}, [](Settings& s) { s.command = Command::chat, s.resume = "k3v7q2xa"; }},
+      {{"-p", "-r", "k3v7q2xa", "and now"},
+       [](Settings& s) { s.command = Command::chat, s.print = true, s.resume = "k3v7q2xa", s.words = {"and now"}; }},
+      {{"-p", "--resume", "and now"},
+       [](Settings& s) { s.command = Command::chat, s.print = true, s.resume = "", s.words = {"and now"}; }},
+      {{"chat", "--resume", "-c"},
+       [](Settings& s) { s.command = Command::chat, s.resume = "", s.resume_newest = true; }},
       {{"completion", "zsh"}, [](Settings& s) { s.command = Command::completion, s.words = {"zsh"}; }},
   };
   for (const auto& c : cases) {
@@ -268,6 +291,15 @@ TEST(CommandLineTest, TheFirstWrongWordIsReported) {
        "there is no flag \"--trnsport\"; did you mean \"--transport\"? If it is a flag of the server, " + add_form},
       {{"add", "a", "-y", "--", "pkg"}, Kind::foreign_flag, "-y", 2, "add", "\"add\" takes no flag \"-y\""},
 
+      {{"--model", "x", "tools"}, Kind::foreign_flag, "--model", 0, "tools", "\"tools\" takes no flag \"--model\""},
+      {{"tools", "-p", "x"}, Kind::foreign_flag, "-p", 1, "tools", "\"tools\" takes no flag \"-p\""},
+      {{"mcp", "-p", "list"}, Kind::foreign_flag, "-p", 1, "mcp list", "\"list\" takes no flag \"-p\""},
+      {{"-p", "x", "--max-turns", "0"},
+       Kind::wrong_value,
+       "--max-turns",
+       2,
+       "chat",
+       "--max-turns takes a number of turns from 1, not \"0\""},
       {{"--check", "add", "a", "b"}, Kind::foreign_flag, "--check", 0, "add", "\"add\" takes no flag \"--check\""},
       {{"tools", "--scope", "user"}, Kind::foreign_flag, "--scope", 1, "tools", "\"tools\" takes no flag \"--scope\""},
       {{"--scope", "user", "tools"}, Kind::foreign_flag, "--scope", 0, "tools", "\"tools\" takes no flag \"--scope\""},

@@ -26,6 +26,18 @@ constexpr bool takes_command = true;
 
 // In the order of the help: those that people need first in the first group.
 constexpr CommandEntry commands[] = {
+    {Command::chat, CommandGroup::first, "chat",
+     "Talk to a model that uses the tools: in this terminal, or with -p in a script",
+     "  patchbay chat\n  patchbay chat --continue\n"
+     "  patchbay -p 'What changed in this directory today?'\n"
+     "  git diff | patchbay -p 'Is this safe to merge?' --json | jq -r .result\n"
+     "  patchbay -p 'Fix the typo' --permission-mode acceptEdits --max-turns 10\n\n"
+     "With -p nobody is asked: a call that no rule allows is refused, the model is told, and the JSON lists it in "
+     "permission_denials. Exit codes of -p: 0 answered, 1 an error, a refusal of the model or --max-turns, 2 wrong "
+     "usage "
+     "or configuration, 3 the model or a required server was not reached. Conversations are kept in "
+     "~/.local/state/patchbay/conversations, where only you can read them.",
+     CommandWords("TEXT", "What to say first", 0, any)},
     {Command::add, CommandGroup::first, "add", "Add a server",
      "  patchbay add --transport http sentry https://mcp.sentry.dev/mcp\n"
      "  patchbay add airtable --env AIRTABLE_API_KEY=key -- npx -y airtable-mcp-server\n"
@@ -300,6 +312,12 @@ constexpr CommandEntry commands[] = {
      "--allow-run, and on every address except loopback, a token is required: without one of these, a token for "
      "this run is made and printed.",
      no_words, in_mcp},
+    {Command::acp, CommandGroup::other, "acp", "Be the agent of an editor, over the Agent Client Protocol",
+     "  patchbay acp            an editor starts this and talks to it on stdin and stdout\n"
+     "  patchbay acp --model anthropic:claude-sonnet-4-5\n\n"
+     "The editor shows what is said and done and asks its user about calls that no rule decides. Servers that it names "
+     "are used beside those of the directory it has open.",
+     no_words},
     {Command::lint, CommandGroup::other, "lint", "Check configuration files and rules without starting a server",
      "  patchbay lint                       all files that are used in this directory\n"
      "  patchbay lint .mcp.json .claude/settings.json --strict\n"
@@ -326,6 +344,7 @@ constexpr const char* about_examples =
     "  patchbay                         show the servers, and what to type next\n"
     "  patchbay tools --json            all tools as JSON, for scripts\n"
     "  patchbay call read_file path=README.md\n"
+    "  patchbay -p 'What is in this directory?'    one answer of a model that uses the tools\n"
     "  patchbay mcp add files -- npx -y @modelcontextprotocol/server-filesystem .\n"
     "  patchbay --mcp-config '{\"echo\":{\"command\":\"my-server\"}}' tools";
 constexpr const char* about_exit_codes =

@@ -29,7 +29,8 @@ std::string flag_row(const FlagEntry& flag, std::size_t columns) {
   if (flag.takes_next_word()) {
     name += fmt::format(" {}", flag.value.name);
   } else if (flag.takes_value()) {
-    name += fmt::format("[={}]", flag.value.name);
+    name += fmt::format("[{}{}]", flag.more ? "" : "=", flag.value.name);
+    if (flag.more) name.insert(name.rfind('['), " ");
   }
   return row(name, flag_help(flag), columns);
 }

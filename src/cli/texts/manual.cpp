@@ -84,7 +84,7 @@ std::string flag_entry(const FlagEntry& flag) {
   if (flag.takes_next_word()) {
     names += " \\fI" + roff(flag.value.name) + "\\fR";
   } else if (flag.takes_value()) {
-    names += "[=\\fI" + roff(flag.value.name) + "\\fR]";
+    names += (flag.more ? " [\\fI" : "[=\\fI") + roff(flag.value.name) + "\\fR]";
   }
   return ".TP\n" + names + "\n" + sentence(flag_help(flag));
 }

@@ -146,7 +146,16 @@ class Reader {
     if (other->takes_next_word() && !typed.joined && at_ + 1 < words_.size() && words_[at_ + 1] != "--") {
       typed.value = words_[++at_];
     }
-    if (!other->value.alone.empty() && !typed.joined) typed.value = other->value.alone;
+    if (!other->value.alone.empty() && !typed.joined) {
+      const bool given = other->more && at_ + 1 < words_.size() && other->more(words_[at_ + 1], !command_);
+      typed.value = given ? words_[++at_] : std::string(other->value.alone);
+    }
+    if (!flag && !command_ && !settings_.as_mcp) {
+      // A flag of `chat` can do without that word; behind -p is what is said.
+      flag = find_flag(typed.name, Command::chat);
+      if (flag && !of_chat_) of_chat_ = {flag_at_, flag, typed};
+      if (flag && flag->is_called("--print")) take_command(*find_command("chat"));
+    }
     if (!flag) {
       if (command_) return found(UsageFault::Kind::foreign_flag, other, typed);
       if (!early_) early_ = {flag_at_, other, std::move(typed)};
@@ -175,7 +184,7 @@ class Reader {
     } else if (const auto expected = std::get<KeepValue>(flag.target)(settings_, value); !expected.empty()) {
       return found(Kind::wrong_value, &flag, typed, expected);
     }
-    if (!flag.more || typed.joined) return;
+    if (!flag.more || typed.joined || !flag.value.alone.empty()) return;
     listing_ = &flag;
     listing_name_ = typed.name;
   }
@@ -215,8 +224,12 @@ class Reader {
       settings_.as_mcp = true;
       return;
     }
-    command_ = entry;
-    settings_.command = entry->command;
+    take_command(*entry);
+  }
+
+  void take_command(const CommandEntry& entry) {
+    command_ = &entry;
+    settings_.command = entry.command;
   }
 
   std::variant<Settings, HelpTopic, UsageFault> result() {
@@ -225,6 +238,11 @@ class Reader {
     if (settings_.help && !lost) {
       if (!command_ && settings_.as_mcp) return HelpTopic{find_command("mcp"), false};
       return HelpTopic{command_, settings_.as_mcp};
+    }
+    if (of_chat_ && !command_) take_command(*find_command("chat"));
+    if (of_chat_ && !find_flag(of_chat_->typed.name, command_->command)) {
+      flag_at_ = of_chat_->at;
+      found(Kind::foreign_flag, of_chat_->flag, of_chat_->typed);
     }
     if (early_) {
       flag_at_ = early_->at;
@@ -268,6 +286,7 @@ class Reader {
   const FlagEntry* listing_ = nullptr;  // the word before was a value of this flag, and more may follow
   std::string listing_name_;            // as it was typed
   std::optional<EarlyFlag> early_;      // the first flag before the command that not every command takes
+  std::optional<EarlyFlag> of_chat_;    // the first one that only `chat` and commands like it take
   std::optional<UsageFault> fault_;
 };
 

@@ -31,6 +31,24 @@ bool is_header_line(std::string_view word, bool) {
 // The full name of a tool is never a command. Behind the command it may be what the command is about.
 bool is_rule(std::string_view word, bool before_command) { return before_command && word.starts_with("mcp__"); }
 
+// An ID, where there may be none: words with blanks are what is said to the model.
+bool is_conversation(std::string_view word, bool) { return word.size() >= 4 && is_made_of(word, "_-"); }
+
+constexpr std::string_view to_choose = "choose";
+
+std::string_view keep_conversation(Settings& settings, std::string_view value) {
+  settings.resume = value == to_choose ? std::string() : std::string(value);
+  return {};
+}
+
+std::string_view keep_max_turns(Settings& settings, std::string_view value) {
+  std::size_t turns = 0;
+  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), turns);
+  if (error != std::errc() || end != value.data() + value.size() || turns < 1) return "a number of turns from 1";
+  settings.max_turns = turns;
+  return {};
+}
+
 std::string_view keep_timeout(Settings& settings, std::string_view value) {
   const std::string text(value);
   char* end = nullptr;
@@ -89,6 +107,7 @@ constexpr std::string_view scopes[] = {"local", "project", "user"};
 constexpr std::string_view transports[] = {"stdio", "sse", "http", "streamable-http"};
 constexpr std::string_view modes[] = {"default",     "acceptReads", "bypass",           "dontAsk",
                                       "acceptEdits", "auto",        "bypassPermissions"};
+constexpr std::string_view formats[] = {"text", "json", "stream-json"};
 constexpr std::string_view sandbox_modes[] = {"auto", "required"};
 constexpr std::string_view levels[] = {"trace", "debug", "info", "warning", "error", "off"};
 
@@ -138,7 +157,8 @@ constexpr FlagEntry flags[] = {
      "Rules for tools that are never called and not shown (repeatable)", &Settings::disallowed_tools, is_rule},
     {"--permission-mode", FlagGroup::permissions, FlagValue("MODE", "a mode", "dontAsk", modes),
      "What happens to a call that no rule covers: dontAsk refuses it; with all other modes `patchbay call` makes it, "
-     "because whoever types a call need not be asked about it. Accepted words",
+     "because whoever types a call need not be asked about it. For a model, acceptEdits allows changes of files in the "
+     "directory. Accepted words",
      &Settings::permission_mode},
     {"--dangerously-skip-permissions", FlagGroup::permissions, none,
      "Same as --permission-mode bypass: only deny and ask rules apply", &Settings::skip_permissions},
@@ -159,6 +179,32 @@ constexpr FlagEntry flags[] = {
     {"--trace", FlagGroup::output, none, "Log every message to and from servers; secrets are hidden", &Settings::trace},
 
     // Flags of some commands.
+    {"-p,--print", only(Command::chat), none,
+     "Answer once, with stdin in front of what is said, and end: prints only the answer and asks nobody anything. Also "
+     "without `chat`",
+     &Settings::print},
+    {"--model", only(Command::chat, Command::acp), FlagValue("PROVIDER:NAME", "a model", "anthropic:claude-sonnet-4-5"),
+     "The model to ask: anthropic, openai, openai-chat, gemini or ollama and its name, or script:FILE (default: "
+     "`model` "
+     "of the configuration, else that of the first key in the environment)",
+     &Settings::model},
+    {"--output-format", only(Command::chat),
+     FlagValue{.name = "FORMAT", .needs = "a format", .example = "json", .choices = formats},
+     "With -p: print the last message, one JSON object, or each event as a line of JSON. Accepted words",
+     &Settings::output_format},
+    {"--max-turns", only(Command::chat), FlagValue("TURNS", "a number of turns", "10"),
+     "Ask the model at most this often for one answer", keep_max_turns},
+    {"--json-schema", only(Command::chat), FlagValue("FILE|JSON", "a file or JSON text", "schema.json"),
+     "With -p: the answer is JSON of this schema", &Settings::json_schema},
+    {"-r,--resume", only(Command::chat),
+     FlagValue{.name = "ID", .needs = "the ID of a conversation", .example = "ID", .alone = to_choose},
+     "Go on with this conversation of this directory; without an ID, with one that you choose", keep_conversation,
+     is_conversation},
+    {"-c,--continue", only(Command::chat), none, "Go on with the newest conversation of this directory",
+     &Settings::resume_newest},
+    {"--append-system-prompt", only(Command::chat, Command::acp), FlagValue("TEXT", "a text", "'Answer in French.'"),
+     "Instructions for the model, behind the usual ones", &Settings::more_instructions},
+    {"--plan", only(Command::chat, Command::acp), none, "Call only tools that say they only read", &Settings::plan},
     {"-t,--transport", only(Command::add), FlagValue("TRANSPORT", "a transport", "http", transports, "NAME URL"),
      "How the server is reached", &Settings::transport},
     {"-s,--scope", only(Command::add, Command::add_json), scope, "Who can use the server (default: local)",

@@ -40,7 +40,7 @@ struct FlagValue {
   std::string_view example;                        // one that is accepted
   std::span<const std::string_view> choices = {};  // when only these are accepted
   std::string_view behind_example = {};            // what follows it, when that is not what the command always needs
-  std::string_view alone = {};                     // what the flag means without a value; then one is given behind =
+  std::string_view alone = {};  // what the flag means without a value; then one is given behind =, or see `more`
 };
 
 // Keeps the value, or returns what it should have been ("a port from 1 to 65535").
@@ -48,7 +48,8 @@ using KeepValue = std::string_view (*)(Settings& settings, std::string_view valu
 // A switch, a value of which the last one counts, a list, and a value with a rule of its own.
 using FlagTarget =
     std::variant<bool Settings::*, std::string Settings::*, std::vector<std::string> Settings::*, KeepValue>;
-// Whether a word behind the value of a flag is one more value of it. `before_command`: the command is still to come.
+// Whether a word behind the value of a flag is one more value of it, or behind a flag that can stand alone its value.
+// `before_command`: the command is still to come.
 using MoreValues = bool (*)(std::string_view word, bool before_command);
 
 struct FlagEntry {

@@ -11,6 +11,8 @@ namespace patchbay::cli {
 // A new one also gets a row in texts/command_table.cpp, and its flags a row each in words/flag_table.cpp.
 enum class Command {
   overview,  // none was typed
+  chat,
+  acp,
   tools,
   call,
   search,
@@ -56,6 +58,9 @@ enum class Command {
   mcp,  // only before another command
   version
 };
+
+// A model decides there what is called.
+constexpr bool is_agent(Command command) { return command == Command::chat || command == Command::acp; }
 
 struct Settings {
   Command command = Command::overview;
@@ -129,6 +134,17 @@ struct Settings {
   bool count = false;
   std::optional<std::size_t> skip_lines;
   std::optional<std::size_t> limit;  // of `search`: no more tools
+
+  // Of the agent: `chat`, `-p` and `acp`.
+  bool print = false;
+  std::string model;          // PROVIDER:NAME; empty: as settings and keys say
+  std::string output_format;  // of -p: "text", "json" or "stream-json"; empty: text
+  std::optional<std::size_t> max_turns;
+  std::string json_schema;            // a file or JSON
+  std::optional<std::string> resume;  // the ID of a conversation; empty: one that is chosen
+  bool resume_newest = false;
+  std::string more_instructions;
+  bool plan = false;
 
   // Of `session`, and whether others use it.
   std::optional<double> idle_minutes;  // 0: it never ends by itself

@@ -1,0 +1,111 @@
+#include "cli/agent_host.h"
+
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "agent/models/script.h"
+#include "base/strings.h"
+#include "builtin/builtin_server.h"
+#include "cli/context.h"
+#include "cli/host_options.h"
+#include "cli/kept.h"
+#include "cli/logging.h"
+#include "cli/texts/command_table.h"
+#include "cli/texts/present.h"
+#include "cli/vault.h"
+#include "host/ide/ide.h"
+#include "host/make_host.h"
+#include "settings/files.h"
+
+namespace patchbay::cli {
+namespace {
+
+constexpr std::string_view builtin_name = "patchbay";
+// What looks at files of the directory needs no question, and with acceptEdits what changes them neither.
+constexpr std::string_view reading_tools[] = {"read_file", "list_dir", "glob", "grep"};
+constexpr std::string_view editing_tools[] = {"write_file", "edit_file"};
+
+void allow(PermissionOptions& options, std::span<const std::string_view> tools) {
+  for (const auto tool : tools) options.allowed_tools.push_back(fmt::format("mcp__{}__{}", builtin_name, tool));
+}
+
+Runtime agent_runtime(const Settings& settings, Io& io, Runtime runtime, std::shared_ptr<const KnownSecrets> secrets,
+                      std::function<void(const std::string&)> say) {
+  const Talk talk = [&io](std::string_view text) { io.log(text); };
+  runtime.log =
+      log_is_wanted(settings) ? make_log(settings, talk, secrets) : words_for_people(settings, std::move(say), secrets);
+  if (settings.trace) runtime.trace = make_trace(settings, talk, secrets);
+  return runtime;
+}
+
+Json answer_schema(const std::string& argument) {
+  auto text = is_inline_config(argument) ? Result<std::string>(argument) : read_argument_file(argument);
+  if (!text) throw std::move(text).error();
+  auto schema = parse_json(*text);
+  if (!schema || !schema->is_object()) {
+    throw Error(Errc::invalid_argument,
+                fmt::format("--json-schema: {} is not a JSON object{}", safe_name(argument, 300),
+                            schema ? "" : fmt::format(": {}", schema.error().message())));
+  }
+  return std::move(*schema);
+}
+
+}  // namespace
+
+std::string agent_directory(const Settings& settings) {
+  return settings.root.empty() ? std::filesystem::current_path().string()
+                               : std::filesystem::absolute(settings.root).lexically_normal().string();
+}
+
+HostOptions agent_host_options(const Settings& settings, Io& io) {
+  auto options = host_options(settings);
+  if (const auto& refused = options.config->refused_flags) throw Error(Errc::config, *refused);
+  allow(options.permission, reading_tools);
+  if (settings.permission_mode == "acceptEdits") allow(options.permission, editing_tools);
+  options.permission.ask = [](PermissionQuestion) -> Task<bool> { co_return false; };
+  say_problems(options.config->problems, settings, io);
+  return options;
+}
+
+AgentHost::AgentHost(const Settings& settings, Io& io, const Runtime& given, HostOptions options,
+                     std::function<void(const std::string&)> say)
+    : secrets(std::make_shared<const KnownSecrets>(*options.config)),
+      runtime(agent_runtime(settings, io, given, secrets, std::move(say))),
+      host([&] {
+        auto vault = open_vault(settings, io, options.config->config_dir);
+        return make_host(std::move(options), runtime, std::string(command_name(settings.command)), {}, vault);
+      }()) {
+  if (settings.ide) {
+    host.add_server(ide_server("--ide"), ide_transport(ide_search(process_environment(), agent_directory(settings))));
+  }
+  BuiltinOptions builtin;
+  builtin.root = agent_directory(settings);
+  builtin.allow_run = true;
+  builtin.runtime = runtime;
+  host.add_server(std::string(builtin_name), make_builtin_server(builtin), NamePrefix::none);
+}
+
+std::shared_ptr<Model> agent_model(const Settings& settings) {
+  constexpr std::string_view script = "script:";
+  if (settings.model.starts_with(script)) {
+    const auto file = settings.model.substr(script.size());
+    auto text = read_argument_file(file);
+    if (!text) throw std::move(text).error();
+    return make_script_model(file, *text);
+  }
+  throw Error(Errc::config, "there is no model");
+}
+
+AgentOptions agent_options(const Settings& settings) {
+  AgentOptions options;
+  options.directory = agent_directory(settings);
+  options.more_instructions = settings.more_instructions;
+  options.mode = settings.plan ? AgentMode::plan : AgentMode::normal;
+  options.max_turns = settings.max_turns.value_or(0);
+  if (!settings.json_schema.empty()) options.answer_schema = answer_schema(settings.json_schema);
+  options.state_directory = state_directory();
+  return options;
+}
+
+}  // namespace patchbay::cli

@@ -1,0 +1,49 @@
+// What the three faces of the agent share (`chat`, `-p` and `acp`): from the words of a command line to a Host with the
+// built-in tools, a model, and the options of an Agent. Who is asked is theirs: they put it into HostOptions.
+//
+//   auto options = agent_host_options(settings, io);
+//   options.permission.ask = …;
+//   AgentHost house(settings, io, runtime, std::move(options));
+//   Agent agent(house.host, agent_model(settings), agent_options(settings));
+//
+// Made before there is a loop, used on the loop thread. Each throws Errc::config or invalid_argument for what cannot be
+// used.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include <patchbay/agent.h>
+
+#include "base/runtime.h"
+#include "cli/io.h"
+#include "cli/known_secrets.h"
+#include "cli/words/settings.h"
+
+namespace patchbay::cli {
+
+// Reads the configuration and says what is wrong with it. Asks nobody: what no rule decides is refused, unless
+// `permission.ask` is set to something else.
+HostOptions agent_host_options(const Settings& settings, Io& io);
+
+class AgentHost {
+ public:
+  // `say` gets lines for people that come up meanwhile: warnings of the log. With a log of its own they go there.
+  AgentHost(const Settings& settings, Io& io, const Runtime& given, HostOptions options,
+            std::function<void(const std::string&)> say);
+
+  const std::shared_ptr<const KnownSecrets> secrets;
+  const Runtime runtime;
+  Host host;
+};
+
+// Of --model, the configuration or the environment.
+std::shared_ptr<Model> agent_model(const Settings& settings);
+
+// Without a conversation to resume: see conversation_to_resume().
+AgentOptions agent_options(const Settings& settings);
+
+// The directory that the agent works in: that of --root, else the current one.
+std::string agent_directory(const Settings& settings);
+
+}  // namespace patchbay::cli

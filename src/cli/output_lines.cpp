@@ -1,0 +1,30 @@
+#include "cli/output_lines.h"
+
+#include <utility>
+
+#include "base/offload.h"
+
+namespace patchbay::cli {
+
+void OutputLines::put(std::string text) {
+  waiting_.push_back(std::move(text));
+  changed_.notify_all();
+}
+
+void OutputLines::end() {
+  ended_ = true;
+  changed_.notify_all();
+}
+
+Task<void> OutputLines::write() {
+  for (;;) {
+    while (waiting_.empty() && !ended_) co_await changed_.wait();
+    if (waiting_.empty()) co_return;
+    // All that has come together: a fast writer and a slow reader meet in few large pieces.
+    std::string text;
+    for (auto& one : std::exchange(waiting_, {})) text += one;
+    co_await offload(Pool::slow, [out = io_.out, text = std::move(text)] { out(text); });
+  }
+}
+
+}  // namespace patchbay::cli
