@@ -93,6 +93,15 @@ struct AgentEvent {
 
 // ---- options --------------------------------------------------------------------------------------------------------
 
+// A tool of the program itself, which the model is offered beside those of servers. Rules are not asked about it.
+struct AgentTool {
+  Tool tool;
+  bool only_reads = false;  // called at the same time as others, and in plan mode
+  // Cancelled when the person interrupts. What it throws is told to the model; Errc::denied counts as a refused call.
+  // CallOptions has the principal, the number of the call and where its progress goes.
+  std::function<Task<CallToolResult>(Json arguments, CallOptions options)> call;
+};
+
 enum class AgentMode : std::uint8_t {
   normal,
   plan,  // only tools that say they only read are called
@@ -112,6 +121,11 @@ struct AgentOptions {
   // Tools of the program itself beside files and commands of the built-in server, which the program adds to the Host.
   bool sub_agents = true;
   bool connect_tool = true;  // connect_mcp
+  std::vector<AgentTool> tools = {};
+  // Which tools of servers it has; unset: all. Others are not there for it, whatever the model calls.
+  std::function<bool(const CatalogEntry&)> sees = {};
+  bool resource_tools = true;  // resources and skills of servers, and the search for tools
+  std::string principal = {};  // CallContext::principal of its calls
   ModelToolsOptions model_tools = {};
   std::size_t tools_at_once = 8;  // read-only calls of one answer
   std::function<void(const AgentEvent&)> on_event = {};
@@ -171,8 +185,9 @@ class Agent {
   Task<void> begin();
   Task<void> stop();
 
-  // What the person says, up to the model's last word. One at a time. Throws what Model::ask throws; the conversation
-  // is valid all the same and goes on with the next send().
+  // What the person says, up to the model's last word. One at a time: Errc::invalid_argument while another is under
+  // way. It may be empty where something was told, or calls were deferred. Throws what Model::ask throws; the
+  // conversation is valid all the same and goes on with the next send(). Cancelling it ends what is under way first.
   Task<AgentAnswer> send(AgentInput input);
   // Ends the call that runs, if any, with an outcome that says so, and the model goes on; with none running, or the
   // second time, ends the turn.
@@ -181,8 +196,12 @@ class Agent {
   // A message for the model that the person did not type: from a channel, or from a tool that ended in the background.
   // It is given with the next request. Whoever sleeps is woken.
   void tell(std::string text);
+  // Returns when something was told that no request has yet, and nothing is under way: then send({}) gives it to the
+  // model. Throws Errc::closed after stop().
+  Task<void> told();
 
-  const std::string& id() const noexcept;  // of the conversation
+  bool is_busy() const noexcept;           // a send() or a compact() is under way
+  const std::string& id() const noexcept;  // of the conversation; empty before begin()
   const std::vector<std::shared_ptr<const ModelMessage>>& messages() const noexcept;
   const ModelUsage& usage() const noexcept;  // of the whole conversation
   AgentContext context() const;
@@ -191,7 +210,7 @@ class Agent {
   void set_model(std::shared_ptr<Model> model);
   const Model& model() const noexcept;
   ModelTools& model_tools() noexcept;
-  // Shortens the conversation now.
+  // Shortens the conversation now. Errc::invalid_argument while a send() is under way.
   Task<void> compact();
 
  private:

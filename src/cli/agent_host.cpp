@@ -2,9 +2,13 @@
 
 #include <filesystem>
 
+#include <boost/asio/io_context.hpp>
 #include <fmt/format.h>
 
+#include "agent/conversation/conversation.h"
 #include "agent/models/script.h"
+#include "base/as_result.h"
+#include "base/scope.h"
 #include "base/strings.h"
 #include "builtin/builtin_server.h"
 #include "cli/context.h"
@@ -58,8 +62,8 @@ std::string agent_directory(const Settings& settings) {
                                : std::filesystem::absolute(settings.root).lexically_normal().string();
 }
 
-HostOptions agent_host_options(const Settings& settings, Io& io) {
-  auto options = host_options(settings);
+HostOptions agent_host_options(const Settings& settings, Io& io, const std::string& directory) {
+  auto options = host_options(settings, directory);
   if (const auto& refused = options.config->refused_flags) throw Error(Errc::config, *refused);
   allow(options.permission, reading_tools);
   if (settings.permission_mode == "acceptEdits") allow(options.permission, editing_tools);
@@ -95,6 +99,29 @@ std::shared_ptr<Model> agent_model(const Settings& settings) {
     return make_script_model(file, *text);
   }
   throw Error(Errc::config, "there is no model");
+}
+
+std::string conversation_to_resume(const Settings& settings) {
+  if (settings.resume && !settings.resume->empty()) return *settings.resume;
+  if (!settings.resume && !settings.resume_newest) return {};
+  asio::io_context loop(1);
+  Scope scope(loop.get_executor());
+  Result<std::vector<KeptConversation>> kept;
+  scope.spawn([](const Settings& s, Result<std::vector<KeptConversation>>& out) -> Task<void> {
+    ConversationOptions options{.state_directory = state_directory(), .directory = agent_directory(s)};
+    out = co_await as_result(Conversation::list(std::move(options), 10));
+  }(settings, kept));
+  loop.run();
+  if (!kept) throw std::move(kept).error();
+  if (kept->empty()) {
+    throw Error(Errc::invalid_argument,
+                "no conversation of this directory is kept; begin one without "
+                "--resume and --continue");
+  }
+  if (settings.resume_newest) return kept->front().id;
+  std::string text = "--resume needs the ID of a conversation here:";
+  for (const auto& one : *kept) text += fmt::format("\n  {}  {}", one.id, message_line(one.words, 60));
+  throw Error(Errc::invalid_argument, std::move(text));
 }
 
 AgentOptions agent_options(const Settings& settings) {

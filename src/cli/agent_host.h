@@ -24,7 +24,8 @@ namespace patchbay::cli {
 
 // Reads the configuration and says what is wrong with it. Asks nobody: what no rule decides is refused, unless
 // `permission.ask` is set to something else.
-HostOptions agent_host_options(const Settings& settings, Io& io);
+// `directory`: as host_options() takes it.
+HostOptions agent_host_options(const Settings& settings, Io& io, const std::string& directory = {});
 
 class AgentHost {
  public:
@@ -42,6 +43,10 @@ std::shared_ptr<Model> agent_model(const Settings& settings);
 
 // Without a conversation to resume: see conversation_to_resume().
 AgentOptions agent_options(const Settings& settings);
+
+// The conversation to go on with: that of --resume, or with --continue the newest of the directory; empty: a new one.
+// Errc::invalid_argument when there is none, or when nobody said which. Blocking; has a loop of its own.
+std::string conversation_to_resume(const Settings& settings);
 
 // The directory that the agent works in: that of --root, else the current one.
 std::string agent_directory(const Settings& settings);

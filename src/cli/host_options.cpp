@@ -33,10 +33,11 @@ std::string answer_text(const std::string& server, bool yes) {
 
 }  // namespace
 
-HostOptions host_options(const Settings& settings) {
+HostOptions host_options(const Settings& settings, const std::string& directory) {
   HostOptions options;
   options.permission = permission_options(settings);
   options.load = load_request(settings);
+  if (!directory.empty()) options.load->cwd = directory;
   options.config = load_servers(*options.load);
   options.config->problems = with_remedies_in_words(std::move(options.config->problems));
   require_flag_settings(*options.config);
@@ -57,8 +58,8 @@ HostOptions host_options(const Settings& settings) {
     options.connect_limit = timeout_of(settings);
     options.connect_setting = "give --timeout more seconds";
   }
-  options.asking.folders = {settings.root.empty() ? std::filesystem::current_path()
-                                                  : std::filesystem::absolute(settings.root).lexically_normal()};
+  options.asking.folders = {
+      settings.root.empty() ? options.load->cwd : std::filesystem::absolute(settings.root).lexically_normal().string()};
   return options;
 }
 

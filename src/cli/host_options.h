@@ -14,8 +14,8 @@
 
 namespace patchbay::cli {
 
-// Asks nobody anything.
-HostOptions host_options(const Settings& settings);
+// Asks nobody anything. `directory`: what it is about, absolute; empty: the current one.
+HostOptions host_options(const Settings& settings, const std::string& directory = {});
 
 // HostOptions::approve: asks on the terminal and keeps the answer, so that the same entry is asked about once. `told`
 // gets a rejection, which says itself how to undo it.

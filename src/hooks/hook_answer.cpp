@@ -283,6 +283,16 @@ PermissionDecision with_hook(PermissionDecision decided, const HookVerdict& verd
   return decided;
 }
 
+namespace {
+
+// What all deferrals are copies of, so that they are known in whatever words.
+const Error& deferral() {
+  static const Error error = Error(Errc::denied, "a hook defers the call").marked();
+  return error;
+}
+
+}  // namespace
+
 Error hook_denial(std::string_view tool, const HookVerdict& verdict) {
   const auto& hook = *verdict.by;
   if (verdict.failed) {
@@ -290,10 +300,14 @@ Error hook_denial(std::string_view tool, const HookVerdict& verdict) {
                                       "\"allow\" in {}",
                                       tool, hook.described(), verdict.reason, hook.place())};
   }
-  const auto verb = verdict.decision == HookDecision::defer ? "defers" : "denies";
-  return {Errc::denied,
-          with_reason(fmt::format("\"{}\" was not called: {} {} it", tool, hook.described(), verb), verdict.reason)};
+  const bool later = verdict.decision == HookDecision::defer;
+  auto text =
+      with_reason(fmt::format("\"{}\" was not called: {} {} it", tool, hook.described(), later ? "defers" : "denies"),
+                  verdict.reason);
+  return later ? deferral().with_message(std::move(text)) : Error(Errc::denied, std::move(text));
 }
+
+bool is_deferral(const Error& error) { return error.is_same_failure(deferral()); }
 
 Result<CallToolResult> result_of_hook(const Json& output, const CallToolResult& before) {
   CallToolResult out;

@@ -68,6 +68,8 @@ PermissionDecision with_hook(PermissionDecision decided, const HookVerdict& verd
 
 // Why a call is refused: the hook, its file and line, and what to do.
 Error hook_denial(std::string_view tool, const HookVerdict& verdict);
+// That the call is not refused, but is to be made later.
+bool is_deferral(const Error& error);
 
 // A text, an array of content blocks, a whole result, or any other JSON value, as the result of a call.
 Result<CallToolResult> result_of_hook(const Json& output, const CallToolResult& before);

@@ -19,10 +19,10 @@
 
 namespace patchbay {
 
-struct ServerNote {
+struct EntryNote {
   std::string text;
   Fix fix = {};
-  bool operator==(const ServerNote&) const = default;
+  bool operator==(const EntryNote&) const = default;
 };
 
 struct ServerExplanation {
@@ -33,7 +33,7 @@ struct ServerExplanation {
   std::string rule_file;  // where that is
   std::size_t rule_line = 0;
   Fix fix;
-  std::vector<ServerNote> notes;     // what else is good to know
+  std::vector<EntryNote> notes;     // what else is good to know
   std::vector<ServerConfig> others;  // of the same name, with their standing
   std::vector<ConfigProblem> problems;
 };

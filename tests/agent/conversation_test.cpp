@@ -9,6 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "agent/conversation/record.h"
 #include "agent/conversation/repair.h"
 #include "base/scope.h"
 #include "support/loop.h"
@@ -308,7 +309,7 @@ TEST(Conversation, GoesOnInMemoryBeyondItsBounds) {
     const char* says;
   };
   for (const auto& c : {Case{{.file = 600}, "more than 600 bytes"}, Case{{.records = 2}, "or 2 events"},
-                        Case{{.record = 100}, "a message has more than 100 bytes"}}) {
+                        Case{{.record = 80}, "a message has more than 80 bytes"}}) {
     Place place;
     run_task([&]() -> Task<void> {
       auto options = place.options();
@@ -376,8 +377,19 @@ TEST(Conversation, GoesOnWhereverItsFileIsCut) {
   const auto path = place.files()[0];
   std::ifstream file(path, std::ios::binary);
   const std::string whole((std::istreambuf_iterator<char>(file)), {});
+  std::vector<std::size_t> sizes{whole.size()};
+  for (auto end = whole.find('\n'); end != std::string::npos; end = whole.find('\n', end + 1)) {
+    const auto read = read_conversation(std::string_view(whole).substr(0, end + 1), 100);
+    EXPECT_TRUE(read && read->whole == end + 1);
+    for (auto size = end + 1; size < whole.size() && (whole[size] != '\n' || size == end + 1); ++size) {
+      const auto part = read_conversation(std::string_view(whole).substr(0, size), 100);
+      EXPECT_TRUE(part && part->whole == end + 1 && broken_rule(part->state.messages).empty()) << size;
+    }
+    sizes.insert(sizes.end(), {end + 1, std::min(end + 40, whole.size()), end});
+  }
+  sizes.erase(std::ranges::find(sizes, whole.find('\n')));  // without its first line it is none
   run_task([&]() -> Task<void> {
-    for (auto size = whole.find('\n') + 1; size <= whole.size(); ++size) {
+    for (const auto size : sizes) {
       std::ofstream(path, std::ios::binary | std::ios::trunc) << whole.substr(0, size);
       auto one = co_await Conversation::open(place.options(), id);
       EXPECT_EQ(broken_rule(one->messages()), "") << size;

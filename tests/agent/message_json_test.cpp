@@ -56,7 +56,7 @@ TEST(MessageJson, SaysWhatIsWrongAndWhere) {
     const char* says;
   };
   const Case cases[] = {
-      {"[]", "expected an object, found array"},
+      {"[]", "expected an object, found an array"},
       {R"({"parts": []})", "role: expected a text, found null"},
       {R"({"role": "system", "parts": []})", "role: expected a role"},
       {R"({"role": "user"})", "parts: expected a list, found null"},
@@ -65,7 +65,7 @@ TEST(MessageJson, SaysWhatIsWrongAndWhere) {
       {R"({"role": "user", "parts": [{"type": "tool_outcome", "id": "1", "name": "", "blocks": [{"type": "audio"}]}]})",
        "parts[0].blocks[0]: a part of the type \"audio\""},
       {R"({"role": "assistant", "parts": [{"type": "tool_use", "id": "1", "name": "a", "input": []}]})",
-       "parts[0].input: expected an object, found array"},
+       "parts[0].input: expected an object, found an array"},
       {R"({"role": "user", "parts": [{"type": "image", "data": "", "mimeType": "", "width": 4294967296}]})",
        "parts[0].width: expected a number in its range"},
       {R"({"role": "user", "parts": [{"type": "news", "text": "", "added": [{"name": "a"}]}]})",
@@ -100,7 +100,9 @@ TEST(ConversationRecord, RefusesWhatANewerVersionHasWritten) {
 
 TEST(ConversationRecord, DropsALastLineThatWasCutOff) {
   const auto whole = write_head({.id = conversation_id(1), .directory = "/d"}) + "{\"usage\":{\"input\":3}}\n";
-  for (const std::string tail : {"", "{\"usage\":{\"input\":3}}", "{\"usa", std::string(5, '\0') + "\n"}) {
+  const std::string zeros(5, '\0');
+  for (const auto& tail :
+       {std::string(), std::string("{\"usage\":{\"input\":3}}"), std::string("{\"usa"), zeros + "\n"}) {
     const auto read = read_conversation(whole + tail, 10);
     ASSERT_TRUE(read) << tail;
     EXPECT_EQ(read->whole, whole.size());

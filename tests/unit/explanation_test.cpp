@@ -122,7 +122,7 @@ TEST(Explanation, WhatApprovedAnEntryIsReported) {
            {{Kind::flag, "--trust-project", "", 0, 0}, "it is approved by --trust-project, even if", ""}}) {
     server.decided_by = by;
     const auto why = explained(server);
-    EXPECT_THAT(why.notes, ElementsAre(Field(&ServerNote::text, HasSubstr(note))));
+    EXPECT_THAT(why.notes, ElementsAre(Field(&EntryNote::text, HasSubstr(note))));
     EXPECT_EQ(why.rule, rule);
     EXPECT_EQ(why.rule_file, by.file);
     EXPECT_EQ(why.rule_line, by.line);
@@ -132,8 +132,8 @@ TEST(Explanation, WhatApprovedAnEntryIsReported) {
 TEST(Explanation, AHelperThatDoesNotRunIsReported) {
   auto server = server_at(ServerStanding::active, {}, own_file, ConfigScope::local);
   server.headers_helper = "print-headers";
-  EXPECT_THAT(explained(server).notes, ElementsAre(AllOf(Field(&ServerNote::text, HasSubstr("headersHelper not run")),
-                                                         Field(&ServerNote::fix, Fix{Fix::Kind::trust}))));
+  EXPECT_THAT(explained(server).notes, ElementsAre(AllOf(Field(&EntryNote::text, HasSubstr("headersHelper not run")),
+                                                         Field(&EntryNote::fix, Fix{Fix::Kind::trust}))));
   auto config = config_with(server);
   config.project_trusted = true;
   EXPECT_THAT(explain_server(config, server, own_file).notes, IsEmpty());

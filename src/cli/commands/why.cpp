@@ -153,7 +153,7 @@ std::string failure_text(const ServerConfig& server, const KnownFailure& failure
   return failure.detail.empty() ? out : out + indented(failure.detail);
 }
 
-std::string note_words(const ServerNote& note) {
+std::string note_words(const EntryNote& note) {
   const auto fix = fix_words(note.fix);
   return continued(note.text, fix);
 }

@@ -1,0 +1,33 @@
+// What an editor sends in the Agent Client Protocol, as values of ours. Pure; texts are as the editor sent them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <patchbay/agent.h>
+#include <patchbay/json.h>
+
+namespace patchbay::acp {
+
+// What the editor can do beside what every editor can.
+struct EditorCan {
+  bool show_notices = false;  // for the person, outside of the conversation
+  bool fill_forms = false;
+  bool operator==(const EditorCan&) const = default;
+};
+EditorCan editor_can(const Json& client_capabilities);
+
+// The content blocks of a prompt. Errc::invalid_argument for one that was not offered (sound).
+Result<AgentInput> prompt_input(const Json& blocks);
+
+// "mcpServers" of a session, as the text of a file of servers: {"mcpServers": {NAME: ENTRY}}. Empty where there are
+// none. Errc::invalid_argument for one that cannot be read, or that has the name of another.
+Result<std::string> editor_servers(const Json& servers);
+
+// What the person answered to a question; empty: nothing was chosen.
+std::string chosen_option(const Json& answer);
+
+// To a form. What is no answer is none.
+ElicitResult form_answer(const Json& answer);
+
+}  // namespace patchbay::acp

@@ -1,0 +1,191 @@
+// What an Agent consists of. agent.cpp is its face: begin, stop, one thing at a time; turn_loop.cpp asks the model
+// until it is content; tool_runs.cpp calls what it wants; shorten.cpp makes a conversation shorter. Included by these
+// alone; loop thread only. Coroutines keep it alive.
+//
+// A turn is a coroutine in a scope of ours that nobody cancels. What it waits for (the model, a tool, servers) runs
+// apart and is ended from outside, so whoever ends a turn (the person, a caller who has gone, stop()) finds it at the
+// same place: it gives every call its outcome, keeps it, and returns.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <patchbay/agent.h>
+
+#include "agent/conversation/conversation.h"
+#include "agent/conversation/repair.h"
+#include "agent/tool_offer.h"
+#include "agent/turn.h"
+#include "base/apart.h"
+#include "base/as_result.h"
+#include "base/close_once.h"
+#include "base/loop_clock.h"
+#include "base/scope.h"
+#include "base/semaphore.h"
+
+namespace patchbay {
+
+class Agent::Impl : public std::enable_shared_from_this<Agent::Impl> {
+ public:
+  using Self = std::shared_ptr<Impl>;
+
+  Impl(Host& host, std::shared_ptr<Model> model, AgentOptions options);
+
+  void heard(const HostEvent& event);
+  static Task<void> begin(Self self);
+  static Task<void> stop(Self self);
+  void abandon();  // where nobody can wait for stop()
+
+  static Task<AgentAnswer> send(Self self, AgentInput input);
+  static Task<void> compact(Self self);
+  void interrupt();
+  void interrupt_turn();
+  void tell(std::string text);
+  static Task<void> told(Self self);
+
+  AgentContext context();
+  void set_mode(AgentMode mode);
+  void set_model(std::shared_ptr<Model> model);
+
+  bool busy() const noexcept { return busy_; }
+  const std::string& id() const noexcept;
+  const ModelMessages& messages() const noexcept;
+  const ModelUsage& usage() const noexcept;
+  AgentMode mode() const noexcept { return options_.mode; }
+  const Model& model() const noexcept { return *model_; }
+  ModelTools& model_tools() noexcept { return model_tools_; }
+
+ private:
+  // Why what is under way ends before its time.
+  enum class Ending : std::uint8_t { none, interrupted, cancelled, stopped };
+
+  // What one send() is about.
+  struct Turn {
+    AgentAnswer answer;
+    TurnCounts counts;
+    std::string so_far;   // of the answer that is being written
+    std::string cut_off;  // an answer that the next one goes on
+    bool shortened = false;
+  };
+
+  // One call that the model wants.
+  struct ToolRun {
+    enum class Where : std::uint8_t { nowhere, own, model_tools, host };
+    ModelToolUse use;
+    Where where = Where::nowhere;
+    const AgentTool* own = nullptr;
+    std::string catalog_name;
+    std::string server;
+    bool only_reads = false;
+    std::uint64_t call = 0;
+    std::optional<ModelToolOutcome> outcome;
+    bool deferred = false;  // a hook wants it to be made later
+  };
+  using ToolRuns = std::vector<std::shared_ptr<ToolRun>>;
+  struct Called;
+
+  // agent.cpp
+  template <class T>
+  static Task<T> alone(Self self, Task<T> work);
+  template <class T>
+  static Task<Result<T>> under_way(Self self, Task<T> work);
+  void end_turn(Ending why);
+  Error why_ended() const;
+  void report(AgentEvent event) const noexcept;
+  template <class T>
+  void report_own(T what) const noexcept {
+    report(AgentEvent{.sub_agent = {}, .what = std::move(what)});
+  }
+  void notice(std::string text) const noexcept { report_own(AgentNotice{std::move(text)}); }
+  static Task<bool> wait_for_message(Self self, std::chrono::milliseconds time);
+
+  // turn_loop.cpp
+  static Task<AgentAnswer> turn(Self self, AgentInput input);
+  static Task<void> go_on(Self self, std::shared_ptr<Turn> turn);
+  static Task<Result<ModelAnswer>> ask(Self self, std::shared_ptr<Turn> turn);
+  ModelRequest request() const;
+  void heard_model(const ModelEvent& event, Turn& turn) const;
+  void freeze();
+  const ToolsNow& tools_now();
+  std::vector<ServerInstructions> instructions_now() const;
+  void take_told(std::vector<ModelPart>& parts);
+  void take_news(std::vector<ModelPart>& parts);
+  static Task<void> append(Self self, Role role, std::vector<ModelPart> parts, ModelUsage usage = {});
+
+  // tool_runs.cpp
+  ToolRuns runs_of(const std::vector<ModelToolUse>& uses);
+  std::shared_ptr<ToolRun> run_of(const ModelToolUse& use);
+  static Task<std::vector<ModelPart>> run_tools(Self self, ToolRuns runs, std::shared_ptr<Turn> turn);
+  static Task<void> run_one(Self self, std::shared_ptr<ToolRun> run, std::shared_ptr<Turn> turn,
+                            std::shared_ptr<Semaphore> places);
+  static Task<Called> call(Self self, std::shared_ptr<ToolRun> run);
+  static Task<CallToolResult> send_call(Self self, std::shared_ptr<ToolRun> run);
+
+  // shorten.cpp
+  static Task<bool> shorten(Self self, bool by_hand);
+  std::size_t tokens_now() const;
+
+  Host& host_;
+  std::shared_ptr<Model> model_;
+  AgentOptions options_;
+  ModelTools model_tools_;
+  std::vector<AgentTool> own_tools_;
+
+  std::optional<Scope> scope_;  // from begin() on
+  std::optional<Apart> apart_;
+  Clock* clock_ = nullptr;
+  Semaphore beginning_{1};
+  bool begun_ = false;
+  bool servers_begun_ = false;
+  bool stopped_ = false;
+  CloseOnce close_;
+
+  bool busy_ = false;
+  Event idle_;
+  Ending ending_ = Ending::none;
+  std::size_t calls_under_way_ = 0;
+  bool call_interrupted_ = false;  // of the calls that are made now
+  std::uint64_t next_call_ = 0;
+
+  std::unique_ptr<Conversation> conversation_;
+  ModelMessages no_messages_;
+  std::string no_id_;
+  ModelUsage no_usage_;
+  std::vector<std::string> told_;  // and in no request yet
+  Event told_event_;
+
+  ToolOffer offer_;
+  ModelNews news_;  // that no message has yet
+  std::string system_;
+  std::optional<AgentMode> told_mode_;        // that the model knows of
+  std::set<std::string, std::less<>> found_;  // by searches, since the last news
+  ToolsNow now_;
+  std::shared_ptr<const Catalog> now_of_, now_loaded_;  // of which now_ was made
+  std::vector<std::string> now_own_;
+  std::vector<ServerInstructions> now_instructions_;
+  std::map<std::string, std::string> handles_;  // of large results, by the id of the use
+  ModelUsage last_usage_;                       // of the newest answer
+  std::size_t asked_messages_ = 0;              // how many messages that request and its answer are
+};
+
+struct Agent::Impl::Called {
+  ModelResult result;
+  AgentToolResult::End end = AgentToolResult::End::answered;
+  std::string reason = {};
+};
+
+template <class T>
+Task<Result<T>> Agent::Impl::under_way(Self self, Task<T> work) {
+  if (self->ending_ != Ending::none) co_return std::unexpected(self->why_ended());
+  auto done = co_await as_result(self->apart_->run(std::move(work)));
+  if (!done && self->ending_ != Ending::none) co_return std::unexpected(self->why_ended());
+  co_return done;
+}
+
+}  // namespace patchbay

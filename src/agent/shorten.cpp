@@ -1,0 +1,73 @@
+// Making the conversation of an agent shorter: compaction.h decides, the model writes the summary.
+#include <algorithm>
+
+#include "agent/agent_impl.h"
+#include "agent/compaction.h"
+#include "agent/fit_request.h"
+#include "base/strings.h"
+
+namespace patchbay {
+namespace {
+
+constexpr std::size_t keep_messages = 6;         // whose results stay
+constexpr std::size_t longest_summary = 40'000;  // bytes
+
+}  // namespace
+
+// As the provider counted for the newest answer, and an estimate of what came since.
+std::size_t Agent::Impl::tokens_now() const {
+  const auto& all = messages();
+  if (last_usage_.prompt() > 0 && asked_messages_ <= all.size()) {
+    return last_usage_.prompt() + last_usage_.output + tokens_of(all, asked_messages_);
+  }
+  const auto bytes = system_.size() + (offer_.pool() ? bytes_of(*offer_.pool()) : 0);
+  return bytes / 4 + tokens_of(all);
+}
+
+Task<bool> Agent::Impl::shorten(Self self, bool by_hand) {
+  const auto before = self->tokens_now();
+  const auto limit = self->model_->info().context_tokens;
+  const auto whole = self->messages();
+  const auto handle_of = [&](const std::string& id) {
+    const auto found = self->handles_.find(id);
+    return found == self->handles_.end() ? std::string() : found->second;
+  };
+  auto shorter = without_old_results(whole, keep_messages, handle_of);
+  const auto old_tokens = tokens_of(whole);
+  const auto saved = old_tokens - std::min(old_tokens, tokens_of(shorter));
+  const bool enough = !by_hand && before - std::min(before, saved) < limit / 2;
+  if (!enough) {
+    const auto from = cut_at(shorter, by_hand ? std::min(limit / 5, old_tokens / 4) : limit / 5);
+    if (from > 0) {
+      self->freeze();
+      ModelRequest request = self->request();
+      request.answer_schema.reset();
+      request.messages.assign(shorter.begin(), shorter.begin() + static_cast<std::ptrdiff_t>(from));
+      auto question = std::make_shared<ModelMessage>();
+      question->parts.emplace_back(ModelText{std::string(summary_request())});
+      add_message(request.messages, std::move(question));
+      const auto model = self->model_;
+      auto fitted = fit_request(std::move(request), model->info());
+      auto asked = co_await under_way(self, model->ask(std::move(fitted.request), {}));
+      if (self->ending_ != Ending::none) throw self->why_ended();
+      std::string summary;
+      if (asked) {
+        co_await self->conversation_->add_usage(asked->usage);
+        summary = std::string(cut_utf8(trim(text_of(asked->message)), longest_summary));
+      }
+      if (summary.empty()) self->notice("there is no summary of the conversation: its beginning was left out");
+      shorter = with_summary(shorter, from, summary);
+    }
+  }
+  if (tokens_of(shorter) >= old_tokens) co_return false;
+  co_await self->conversation_->replace(std::move(shorter));
+  // A new beginning: providers keep nothing of the old one.
+  self->offer_ = self->offer_.anew(self->model_->info().holds_deferred);
+  self->last_usage_ = {};
+  self->asked_messages_ = 0;
+  self->freeze();
+  self->report_own(AgentCompacted{.tokens_before = before, .tokens_after = self->tokens_now()});
+  co_return true;
+}
+
+}  // namespace patchbay

@@ -1,0 +1,213 @@
+#include "agent/tool_offer.h"
+
+#include <algorithm>
+#include <optional>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/strings.h"
+#include "text/clean_text.h"
+
+namespace patchbay {
+namespace {
+
+constexpr std::size_t most_named = 60;    // tools in one line
+constexpr std::size_t longest_why = 300;  // of a server's words
+constexpr std::size_t longest_schema = 2000;
+
+std::string names(const std::vector<std::string>& all) {
+  if (all.size() <= most_named) return join(all, ", ");
+  const std::vector<std::string> some(all.begin(), all.begin() + most_named);
+  return fmt::format("{} and {} more", join(some, ", "), all.size() - most_named);
+}
+
+std::string with_why(std::string text, const std::string& why) {
+  return why.empty() ? text + "." : fmt::format("{}: {}", text, why);
+}
+
+std::string line_of(const std::string& server, const ServerNote& note) {
+  const auto who = fmt::format("Server \"{}\"", clean_line(server));
+  switch (note.how) {
+    case ServerNote::How::ready:
+      return who + " is connected.";
+    case ServerNote::How::starting:
+      return who + " is still starting; its tools are announced when they are there.";
+    case ServerNote::How::away:
+      return with_why(who + " is away at the moment", note.why);
+    case ServerNote::How::failed:
+      return with_why(who + " could not be used", note.why);
+    case ServerNote::How::wants_sign_in:
+      return who + " wants the person to sign in first; its tool for that, where there is one, shows them the page.";
+    case ServerNote::How::wants_approval:
+      return who + " is not started before the person has approved it.";
+  }
+  return {};
+}
+
+void add_line(std::string& text, std::string_view line) {
+  if (!text.empty()) text += '\n';
+  text += line;
+}
+
+bool same_for_model(const ModelTool& left, const ModelTool& right) {
+  return left.description == right.description &&
+         (left.input_schema == right.input_schema || *left.input_schema == *right.input_schema);
+}
+
+}  // namespace
+
+std::optional<ServerNote> note_of(const ServerStatus& status) {
+  using How = ServerNote::How;
+  const auto why = [&] {
+    return status.error ? clean_excerpt(status.error->message(), longest_why) : std::string(to_string(status.reason));
+  };
+  switch (status.state) {
+    case ServerState::connected:
+      return status.reason == ServerReason::tools_fetch_failed ? ServerNote{How::failed, why()} : ServerNote{};
+    case ServerState::failed:
+      return ServerNote{How::failed, why()};
+    case ServerState::needs_auth:
+      return ServerNote{How::wants_sign_in, {}};
+    case ServerState::disabled:
+      return std::nullopt;
+    case ServerState::pending:
+      break;
+  }
+  if (status.reason == ServerReason::awaiting_approval) return ServerNote{How::wants_approval, {}};
+  const bool begins = status.reason == ServerReason::not_started || status.reason == ServerReason::connecting;
+  return begins ? ServerNote{How::starting, {}} : ServerNote{How::away, std::string(to_string(status.reason))};
+}
+
+ModelNews ToolOffer::freeze(const ToolsNow& now) {
+  auto pool = std::make_shared<ToolPool>(now.pool);
+  const auto refused = [&](const ModelTool& tool) { return refused_.contains(tool.name); };
+  pool->own -= static_cast<std::size_t>(
+      std::count_if(pool->tools.begin(), pool->tools.begin() + static_cast<std::ptrdiff_t>(pool->own), refused));
+  std::erase_if(pool->tools, refused);
+  known_.clear();
+  for (const auto& tool : pool->tools) known_[tool.name] = {.tool = tool, .there = true, .frozen = true};
+  pool_ = std::move(pool);
+  deferred_ = nullptr;
+  set_deferred(now.searchable);
+  servers_ = now.servers;
+  instructed_.clear();
+  for (const auto& said : now.pool.instructions) instructed_.insert(said.server);
+  ModelNews news;
+  for (const auto& [server, note] : now.servers) {
+    if (note.how != ServerNote::How::ready) add_line(news.text, line_of(server, note));
+  }
+  return news;
+}
+
+ModelNews ToolOffer::update(const ToolsNow& now, const std::set<std::string, std::less<>>& found) {
+  ModelNews news;
+  std::vector<ModelTool> at_end;
+  std::map<std::string, std::vector<std::string>> came;  // by server
+  std::vector<const ModelTool*> changed;
+  const auto server_of = [&](const ModelTool& tool) {
+    const auto known = now.servers_of.find(tool.catalog_name);
+    return known == now.servers_of.end() ? std::string() : known->second;
+  };
+  for (const auto& tool : now.pool.tools) {
+    if (refused_.contains(tool.name)) continue;
+    const auto [at, is_new] = known_.try_emplace(tool.name, Known{.tool = tool});
+    auto& known = at->second;
+    const bool was_there = !is_new && known.there;
+    known.there = true;
+    if (is_new && !holds_deferred_) {
+      at_end.push_back(tool);
+      known.frozen = true;
+    }
+    if (!was_there && !(is_new && found.contains(tool.catalog_name))) {
+      news.added.push_back(tool);
+      came[server_of(tool)].push_back(tool.name);
+    } else if (was_there && !same_for_model(known.tool, tool)) {
+      changed.push_back(&tool);
+    }
+    if (!is_new) known.tool = tool;
+  }
+  for (auto& [name, known] : known_) {
+    if (!known.there || known.tool.catalog_name.empty() || now.servers_of.contains(known.tool.catalog_name)) continue;
+    known.there = false;
+    news.removed.push_back(name);
+  }
+  for (const auto& [server, note] : now.servers) {
+    const auto before = servers_.find(server);
+    if (before == servers_.end() ? note.how == ServerNote::How::ready : before->second.how == note.how) continue;
+    add_line(news.text, line_of(server, note));
+  }
+  for (const auto& [server, before] : servers_) {
+    if (!now.servers.contains(server))
+      add_line(news.text, fmt::format("Server \"{}\" is not used any more.", clean_line(server)));
+  }
+  for (const auto& [server, tools] : came) {
+    add_line(news.text, server.empty() ? fmt::format("There are new tools: {}.", names(tools))
+                                       : fmt::format("Tools of server \"{}\" that can be called now: {}.",
+                                                     clean_line(server), names(tools)));
+  }
+  for (const auto& said : now.pool.instructions) {
+    if (!instructed_.insert(said.server).second) continue;
+    add_line(news.text, fmt::format("What server \"{}\" says about itself:\n{}", said.server, said.text));
+  }
+  if (!news.removed.empty()) add_line(news.text, fmt::format("These tools are gone: {}.", names(news.removed)));
+  for (const auto* tool : changed) {
+    add_line(news.text, fmt::format("Tool {} is another one now: {}\nIts arguments: {}", tool->name, tool->description,
+                                    cut_utf8(to_text(*tool->input_schema), longest_schema)));
+  }
+  servers_ = now.servers;
+  if (!at_end.empty()) {
+    auto longer = std::make_shared<ToolPool>(*pool_);
+    std::ranges::move(at_end, std::back_inserter(longer->tools));
+    pool_ = std::move(longer);
+  }
+  set_deferred(now.searchable);
+  return news;
+}
+
+// Those that a conversation has named stay: what was said about them refers to them.
+void ToolOffer::set_deferred(const ToolPool& searchable) {
+  if (!holds_deferred_) return;
+  ToolPool all;
+  for (const auto& [name, known] : known_) {
+    if (!known.frozen) all.tools.push_back(known.tool);
+  }
+  for (const auto& tool : searchable.tools) {
+    if (!known_.contains(tool.name) && !refused_.contains(tool.name)) all.tools.push_back(tool);
+  }
+  std::ranges::sort(all.tools, {}, &ModelTool::name);
+  if (all.tools.empty()) {
+    deferred_ = nullptr;
+  } else if (!deferred_ || *deferred_ != all) {
+    deferred_ = std::make_shared<const ToolPool>(std::move(all));
+  }
+}
+
+void ToolOffer::leave_out(const std::vector<ToolLeftOut>& tools) {
+  if (tools.empty()) return;
+  for (const auto& tool : tools) refused_.insert(tool.name);
+  const auto without = [&](const std::shared_ptr<const ToolPool>& pool) -> std::shared_ptr<const ToolPool> {
+    if (!pool || std::ranges::none_of(pool->tools, [&](const auto& tool) { return refused_.contains(tool.name); })) {
+      return pool;
+    }
+    auto left = std::make_shared<ToolPool>(*pool);
+    left->own = 0;
+    left->tools.clear();
+    for (std::size_t i = 0; i < pool->tools.size(); ++i) {
+      if (refused_.contains(pool->tools[i].name)) continue;
+      left->tools.push_back(pool->tools[i]);
+      if (i < pool->own) ++left->own;
+    }
+    return left;
+  };
+  pool_ = without(pool_);
+  deferred_ = without(deferred_);
+  std::erase_if(known_, [&](const auto& one) { return refused_.contains(one.first); });
+}
+
+const ModelTool* ToolOffer::find(std::string_view name) const noexcept {
+  if (const auto known = known_.find(name); known != known_.end()) return &known->second.tool;
+  return deferred_ ? deferred_->find(name) : nullptr;
+}
+
+}  // namespace patchbay

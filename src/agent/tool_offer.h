@@ -1,0 +1,83 @@
+// ToolOffer: the tools of one conversation as its model knows them. What a request begins with is frozen, because a
+// provider keeps what it has read of the beginning: the same object and the same bytes, whatever servers do. What
+// comes, goes or changes later is told as news. Where an API can hold tools outside of what it keeps, those that came
+// later or were found go there; otherwise they are added at the end. Owned by an agent; it asks nobody, so it is as
+// pure as a value.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <patchbay/model.h>
+#include <patchbay/model_view.h>
+#include <patchbay/status.h>
+
+namespace patchbay {
+
+// How a server is, as far as a model has to know.
+struct ServerNote {
+  enum class How : std::uint8_t { ready, starting, away, failed, wants_sign_in, wants_approval } how = How::ready;
+  std::string why = {};  // cleaned
+};
+// None for a server that is not used: disabled, or another entry counts instead.
+std::optional<ServerNote> note_of(const ServerStatus& status);
+
+// What there is now.
+struct ToolsNow {
+  ToolPool pool = {};                                               // what a conversation that begins now is given
+  ToolPool searchable = {};                                         // what a search has to find first
+  std::map<std::string, std::string, std::less<>> servers_of = {};  // every tool of a server (in the catalog) → server
+  std::map<std::string, ServerNote, std::less<>> servers = {};
+};
+
+class ToolOffer {
+ public:
+  explicit ToolOffer(bool holds_deferred) : holds_deferred_(holds_deferred) {}
+
+  // For a new beginning of the same conversation, perhaps with another model: nothing is frozen, and what providers
+  // refuse is still left out.
+  ToolOffer anew(bool holds_deferred) const {
+    ToolOffer next(holds_deferred);
+    next.refused_ = refused_;
+    return next;
+  }
+
+  bool is_frozen() const noexcept { return pool_ != nullptr; }
+  // Of the beginning. News are what is not ready yet.
+  ModelNews freeze(const ToolsNow& now);
+  // What the model has to be told since the last time; an empty text: nothing. Tools in `found`, by their catalog
+  // names, it knows already.
+  ModelNews update(const ToolsNow& now, const std::set<std::string, std::less<>>& found);
+  // A provider refuses these.
+  void leave_out(const std::vector<ToolLeftOut>& tools);
+
+  // For a request. Null where there are none.
+  const std::shared_ptr<const ToolPool>& pool() const noexcept { return pool_; }
+  const std::shared_ptr<const ToolPool>& deferred() const noexcept { return deferred_; }
+  // By the name that the model uses.
+  const ModelTool* find(std::string_view name) const noexcept;
+
+ private:
+  struct Known {
+    ModelTool tool;
+    bool there = true;
+    bool frozen = false;  // it is in pool_
+  };
+  void set_deferred(const ToolPool& searchable);
+
+  bool holds_deferred_;
+  std::shared_ptr<const ToolPool> pool_;
+  std::shared_ptr<const ToolPool> deferred_;
+  std::map<std::string, Known, std::less<>> known_;  // by the name that the model uses
+  std::set<std::string, std::less<>> refused_;       // left out for good
+  std::map<std::string, ServerNote, std::less<>> servers_;
+  std::set<std::string, std::less<>> instructed_;  // servers whose instructions the model has
+};
+
+}  // namespace patchbay

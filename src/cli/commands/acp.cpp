@@ -1,0 +1,107 @@
+// `patchbay acp`: the agent inside of an editor, which has started this and talks to it on stdin and stdout.
+#include <signal.h>
+#include <unistd.h>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include <patchbay/version.h>
+
+#include "acp/agent_server.h"
+#include "base/as_result.h"
+#include "base/scope.h"
+#include "cli/agent_host.h"
+#include "cli/context.h"
+#include "cli/host_options.h"
+#include "cli/kept.h"
+#include "cli/texts/remedy_words.h"
+#include "transport/line_channel.h"
+
+namespace patchbay::cli {
+namespace {
+
+Task<bool> approve(acp::SessionWish wish, Settings settings, std::function<void(const std::string&)> say,
+                   ServerConfig server) {
+  const auto answer = co_await wish.approve(server);
+  if (!answer) co_return false;
+  co_return co_await remember_approval(std::move(settings), std::move(say), std::move(server), *answer);
+}
+
+class Ground final : public acp::SessionGround {
+ public:
+  // `settings`: of this session.
+  Ground(const Settings& settings, Io& io, const Runtime& runtime, const acp::SessionWish& wish)
+      : settings_(settings),
+        resume_(wish.resume),
+        model_(agent_model(settings_)),
+        house_(settings_, io, runtime, host_options_of(settings_, io, wish),
+               [&io](const std::string& text) { io.talk(text); }) {}
+
+  Host& host() override { return house_.host; }
+  std::shared_ptr<Model> model() override { return model_; }
+  AgentOptions options() override {
+    auto options = agent_options(settings_);
+    options.resume = resume_;
+    return options;
+  }
+
+ private:
+  static HostOptions host_options_of(const Settings& settings, Io& io, const acp::SessionWish& wish) {
+    auto options = agent_host_options(settings, io, wish.directory);
+    options.follow_config = true;
+    options.permission.ask = wish.ask;
+    options.approve = [wish, settings, say = io.talk, declared = options.config->servers](
+                          const ApprovalQuestion& question) { return approve(wish, settings, say, question.server); };
+    options.asking.person = wish.person;
+    for (const auto& more : wish.directories) options.asking.folders.push_back(more);
+    options.on_event = wish.on_host_event;
+    return options;
+  }
+
+  Settings settings_;
+  std::string resume_;
+  std::shared_ptr<Model> model_;
+  AgentHost house_;
+};
+
+// What a session of an editor is told beside the words that started us.
+Settings settings_of(Settings settings, const acp::SessionWish& wish) {
+  if (settings.root.empty()) settings.root = wish.directory;
+  if (!wish.servers.empty()) settings.mcp_config.push_back(wish.servers);
+  return settings;
+}
+
+}  // namespace
+
+int acp(const Settings& settings, Io& io, const Runtime& runtime) {
+  acp::AgentServerOptions options{.version = std::string(version()), .state_directory = state_directory()};
+  options.make_ground = [&](acp::SessionWish wish) -> std::unique_ptr<acp::SessionGround> {
+    return std::make_unique<Ground>(settings_of(settings, wish), io, runtime, wish);
+  };
+  options.shown = [secrets = std::make_shared<const KnownSecrets>()](const Error& error) {
+    return with_remedy_in_words(secrets->without(error));
+  };
+  asio::io_context loop(1);
+  Scope scope(loop.get_executor());
+  Scope side(loop.get_executor());
+  asio::signal_set signals(loop, SIGINT, SIGTERM, SIGHUP);
+  int stopped_by = 0;
+  auto channel = std::make_unique<LineChannel>(loop.get_executor(), STDIN_FILENO, STDOUT_FILENO, runtime);
+  auto serving = scope.spawn([](acp::AgentServerOptions o, std::unique_ptr<Channel> c, Runtime r, Scope& beside,
+                                asio::signal_set& s) -> Task<void> {
+    co_await acp::serve_agent(std::move(o), std::move(c), std::move(r));
+    beside.cancel();
+    s.cancel();
+  }(std::move(options), std::move(channel), runtime, side, signals));
+  side.spawn([](asio::signal_set& s, Spawned work, int& by) -> Task<void> {
+    by = co_await s.async_wait(asio::use_awaitable);
+    work.cancel();
+    (void)co_await s.async_wait(asio::use_awaitable);
+    _exit(128 + by);
+  }(signals, serving, stopped_by));
+  loop.run();
+  return stopped_by != 0 ? 128 + stopped_by : 0;
+}
+
+}  // namespace patchbay::cli

@@ -1,0 +1,342 @@
+// `patchbay -p "…"`: one answer of a model that uses the tools. stdout has the
+// answer alone: its text, one JSON object, or a line of JSON for each event.
+// Nobody is asked anything; what no rule allows is refused, and the model is
+// told.
+#include <poll.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "agent/report.h"
+#include "base/as_result.h"
+#include "base/exit_code.h"
+#include "base/loop_clock.h"
+#include "base/scope.h"
+#include "base/strings.h"
+#include "cli/agent_host.h"
+#include "cli/context.h"
+#include "cli/output_lines.h"
+#include "cli/texts/present.h"
+#include "cli/texts/remedy_words.h"
+
+namespace patchbay::cli {
+namespace {
+
+enum class Format { text, json, stream };
+
+Format format_of(const Settings& settings) {
+  if (settings.output_format == "stream-json") return Format::stream;
+  return settings.output_format == "json" || (settings.output_format.empty() && settings.json) ? Format::json
+                                                                                               : Format::text;
+}
+
+// A pipe that somebody holds open and never writes to must not hold us up where
+// words are given as well.
+constexpr int wait_for_stdin_ms = 3000;
+
+bool stdin_has_something() {
+  pollfd waiting{STDIN_FILENO, POLLIN, 0};
+  for (;;) {
+    const int ready = ::poll(&waiting, 1, wait_for_stdin_ms);
+    if (ready < 0 && errno == EINTR) continue;
+    return ready != 0;
+  }
+}
+
+// What is said: stdin as context, then the words.
+std::string words_and_stdin(const Settings& settings, Io& io) {
+  auto words = fmt::format("{}", fmt::join(settings.words, " "));
+  const bool goes_on = settings.resume || settings.resume_newest;
+  std::string given;
+  if (!io.in_is_terminal) {
+    if ((words.empty() && !goes_on) || stdin_has_something()) {
+      given = io.read_input();
+    } else if (!settings.quiet) {
+      io.talk(
+          "patchbay: note: nothing came on stdin within 3 seconds, so it "
+          "is not read; to say so at once: < /dev/null\n");
+    }
+  }
+  if (trim(given).empty()) given.clear();
+  if (given.empty() && trim(words).empty()) {
+    if (goes_on) return {};
+    throw Error(Errc::invalid_argument,
+                "-p needs what is to be said: patchbay "
+                "-p 'What is in this directory?'");
+  }
+  if (given.empty()) return words;
+  if (words.empty()) return given;
+  if (!given.ends_with('\n')) given += '\n';
+  return given + '\n' + words;
+}
+
+// How a run ended for a script. The provider answered, or a server did: that is
+// not "not reached".
+int code_of(const Error& error) {
+  const auto status = error.http_status();
+  if (error.code() == Errc::limit || error.code() == Errc::protocol) return 1;
+  if (error.code() == Errc::http && status && *status >= 400 && *status < 500 && *status != 408 && *status != 429) {
+    return 1;
+  }
+  return exit_code(error);
+}
+
+// One run from its first event to its last line.
+class Printed {
+ public:
+  Printed(const Settings& settings, Io& io) : settings_(settings), io_(io), format_(format_of(settings)), output_(io) {}
+
+  void attach(AgentHost& house, Agent& agent, Clock& clock) {
+    house_ = &house;
+    agent_ = &agent;
+    clock_ = &clock;
+    begun_ = clock.now();
+    run_.model = fmt::format("{}:{}", agent.model().info().provider, agent.model().info().model);
+  }
+
+  void heard(const AgentEvent& event) {
+    collect(event);
+    if (format_ == Format::stream) {
+      begin();
+      if (auto json = event_json(event, run_)) put(*json);
+      return;
+    }
+    if (const auto* notice = std::get_if<AgentNotice>(&event.what)) say(notice->text);
+    if (const auto* retry = std::get_if<AgentRetry>(&event.what)) {
+      say(fmt::format("the model did not answer ({}); attempt {} of {} follows", retry->retry.reason,
+                      retry->retry.attempt, retry->retry.of));
+    }
+  }
+
+  void heard(const HostEvent& event) {
+    if (agent_) agent_->heard(event);
+    const auto* status = std::get_if<ServerStatus>(&event);
+    if (!status || !status->error || settings_.quiet || format_ == Format::stream) return;
+    if (status->state != ServerState::failed && status->state != ServerState::needs_auth) return;
+    const auto shown = house_->secrets->without(*status);
+    const auto failure = shown_failure(shown.name, shown.origin.scope, *shown.error);
+    io_.talk(fmt::format("[mcp] Failed to connect to \"{}\": {}\n{}", safe_name(shown.name, 80), failure.cause,
+                         failure.below));
+  }
+
+  int answered(const AgentAnswer& answer) {
+    using End = AgentAnswer::End;
+    if (format_ == Format::text) {
+      auto text = answer.structured ? json_text(*answer.structured, io_.out_is_terminal) : answer.text;
+      if (!text.empty() && !text.ends_with('\n')) text += '\n';
+      if (!text.empty()) output_.put(std::move(text));
+    } else {
+      last(answer_json(answer, end(), run()));
+    }
+    switch (answer.end) {
+      case End::answered:
+        return 0;
+      case End::deferred:
+        if (format_ == Format::text) {
+          say(fmt::format("a hook defers {}; to go on: patchbay -p --resume {}", plural(deferred_.size(), "call"),
+                          agent_->id()));
+        }
+        return 0;
+      case End::refused:
+        if (format_ == Format::text) say("the model refused to answer");
+        return 1;
+      case End::max_turns:
+        if (format_ == Format::text) say(fmt::format("stopped after {} (--max-turns)", plural(answer.turns, "turn")));
+        return 1;
+      case End::interrupted:
+        break;
+    }
+    return 130;
+  }
+
+  int failed(const Error& given) {
+    const auto error = with_remedy_in_words(house_ ? house_->secrets->without(given) : given);
+    if (format_ != Format::text) last(failure_json(error, so_far_, end(), run()));
+    if (format_ != Format::json && error.code() != Errc::cancelled) io_.talk(error_text(error));
+    return code_of(error);
+  }
+
+  OutputLines& output() { return output_; }
+
+ private:
+  void put(const Json& json) { output_.put(to_text(json) + '\n'); }
+
+  void last(const Json& json) {
+    if (format_ == Format::stream) begin();
+    if (format_ == Format::json && io_.out_is_terminal) {
+      output_.put(json_text(json, true));
+    } else {
+      put(json);
+    }
+  }
+
+  // The first line, as soon as there is something to report: by then servers
+  // have had their time to connect.
+  void begin() {
+    if (std::exchange(has_begun_, true) || !agent_) return;
+    ReportBegin begin{.session_id = run().session_id,
+                      .directory = agent_directory(settings_),
+                      .model = run_.model,
+                      .permission_mode = agent_->mode() == AgentMode::plan   ? "plan"
+                                         : settings_.skip_permissions        ? "bypass"
+                                         : settings_.permission_mode.empty() ? "default"
+                                                                             : settings_.permission_mode,
+                      .problems = house_->host.config().problems};
+    for (const auto& server : agent_->context().tools) {
+      if (!server.server.empty()) continue;
+      for (const auto& [name, tokens] : server.tools) begin.tools.push_back(name);
+    }
+    for (const auto& tool : house_->host.catalog()->tools()) begin.tools.push_back(tool.name);
+    for (const auto& status : house_->host.status()) {
+      if (status.origin.scope != ConfigScope::embedded) begin.servers.push_back(house_->secrets->without(status));
+    }
+    put(begin_json(begin));
+  }
+
+  const ReportRun& run() {
+    if (agent_) run_.session_id = agent_->id();
+    return run_;
+  }
+
+  ReportEnd end() const {
+    ReportEnd end{.deferred = deferred_};
+    if (clock_) end.took = std::chrono::duration_cast<std::chrono::milliseconds>(clock_->now() - begun_);
+    return end;
+  }
+
+  // For an end that brings no answer with it.
+  void collect(const AgentEvent& event) {
+    run();
+    if (!event.sub_agent.empty()) return;
+    if (const auto* message = std::get_if<AgentMessage>(&event.what)) {
+      ++so_far_.turns;
+      so_far_.usage.input += message->usage.input;
+      so_far_.usage.cache_read += message->usage.cache_read;
+      so_far_.usage.cache_written += message->usage.cache_written;
+      so_far_.usage.output += message->usage.output;
+      if (message->message) so_far_.text = text_of(*message->message);
+    }
+    if (const auto* call = std::get_if<AgentToolCall>(&event.what)) uses_.insert_or_assign(call->use.id, call->use);
+    if (const auto* result = std::get_if<AgentToolResult>(&event.what)) {
+      auto use = uses_.extract(result->id);
+      if (!use) return;
+      if (result->end == AgentToolResult::End::denied) so_far_.denied.push_back({use.mapped(), result->reason});
+      if (result->end == AgentToolResult::End::deferred) deferred_.push_back(use.mapped());
+    }
+  }
+
+  void say(const std::string& text) {
+    if (!settings_.quiet) io_.talk(fmt::format("patchbay: {}\n", message_line(text, 1000)));
+  }
+
+  const Settings& settings_;
+  Io& io_;
+  Format format_;
+  OutputLines output_;
+  AgentHost* house_ = nullptr;
+  Agent* agent_ = nullptr;
+  Clock* clock_ = nullptr;
+  Clock::TimePoint begun_;
+  ReportRun run_;
+  bool has_begun_ = false;
+  AgentAnswer so_far_;
+  std::map<std::string, ModelToolUse> uses_;
+  std::vector<ModelToolUse> deferred_;
+};
+
+Task<int> ask_once(Agent& agent, std::string text, Printed& printed) {
+  auto answer = co_await as_result([](Agent& a, std::string t) -> Task<AgentAnswer> {
+    co_await a.begin();
+    co_return co_await a.send({.text = std::move(t)});
+  }(agent, std::move(text)));
+  co_return answer ? printed.answered(*answer) : printed.failed(answer.error());
+}
+
+Task<void> print_to_end(Agent& agent, Host& host, std::string text, Printed& printed, int& code) {
+  code = co_await ask_once(agent, std::move(text), printed);
+  co_await asio::this_coro::throw_if_cancelled(false);
+  printed.output().end();
+  co_await agent.stop();
+  co_await host.stop_quickly();
+}
+
+// Before there is an agent: said in the format that was asked for.
+int not_begun(const Error& error, const Settings& settings, Io& io) {
+  const auto format = format_of(settings);
+  if (format == Format::text) return report(error, false, io);
+  const auto shown = with_remedy_in_words(error);
+  io.out(to_text(failure_json(shown, {}, {}, {})) + '\n');
+  if (format == Format::stream) io.talk(error_text(shown));
+  return code_of(error);
+}
+
+int print_once(const Settings& settings, Io& io, const Runtime& given) {
+  auto text = words_and_stdin(settings, io);
+  auto model = agent_model(settings);
+  Printed printed(settings, io);
+  auto options = agent_host_options(settings, io);
+  options.permission.ask = [](PermissionQuestion question) -> Task<bool> {
+    throw Error(Errc::denied, fmt::format("\"{}\" was not called: nobody can be asked ({})", question.tool.name,
+                                          question.decision.reason));
+    co_return false;
+  };
+  options.on_event = [&printed](const HostEvent& event) { printed.heard(event); };
+  asio::io_context loop(1);
+  AgentHost house(settings, io, given, std::move(options), [&io](const std::string& line) { io.talk(line); });
+  auto wanted = agent_options(settings);
+  wanted.resume = conversation_to_resume(settings);
+  wanted.on_event = [&printed](const AgentEvent& event) { printed.heard(event); };
+  Agent agent(house.host, std::move(model), std::move(wanted));
+  printed.attach(house, agent, loop_clock(loop.get_executor()));
+
+  int code = 0;
+  int stopped_by = 0;
+  std::optional<Error> unwritten;
+  Scope scope(loop.get_executor());
+  Scope side(loop.get_executor());
+  asio::signal_set signals(loop, SIGINT, SIGTERM, SIGHUP);
+  auto asking = scope.spawn(print_to_end(agent, house.host, std::move(text), printed, code));
+  // Whoever has stopped reading wants nothing more.
+  scope.spawn(
+      [](Printed& p, Spawned work, Scope& beside, asio::signal_set& s, std::optional<Error>& fault) -> Task<void> {
+        auto written = co_await as_result(p.output().write());
+        if (!written) fault = written.error();
+        if (!written) work.cancel();
+        beside.cancel();
+        s.cancel();
+      }(printed, asking, side, signals, unwritten));
+  side.spawn([](asio::signal_set& s, Spawned work, int& by) -> Task<void> {
+    by = co_await s.async_wait(asio::use_awaitable);
+    work.cancel();
+    (void)co_await s.async_wait(asio::use_awaitable);
+    // What the reader has not taken is left.
+    _exit(128 + by);
+  }(signals, asking, stopped_by));
+  loop.run();
+  if (stopped_by != 0) return 128 + stopped_by;
+  if (*io.reader_left) return 0;
+  if (unwritten) return report(*unwritten, false, io);
+  return code;
+}
+
+}  // namespace
+
+int print_answer(const Settings& settings, Io& io, const Runtime& runtime) {
+  try {
+    return print_once(settings, io, runtime);
+  } catch (...) {
+    if (*io.reader_left) return 0;
+    return not_begun(error_from(std::current_exception()), settings, io);
+  }
+}
+
+}  // namespace patchbay::cli
