@@ -447,7 +447,7 @@ Task<void> Chat::run_shell(std::string command) {
   CallOptions options;
   options.call_id = ++next_call_;
   own_calls_.insert(options.call_id);
-  auto arguments = Json{{"command", command}};
+  auto arguments = Json{{"command", "sh"}, {"args", Json::array({"-c", command})}};
   auto done = std::make_shared<Completion<Result<CallToolResult>>>();
   doing_ = scope_->spawn(
       [](Task<CallToolResult> work, std::shared_ptr<Completion<Result<CallToolResult>>> end) -> Task<void> {
