@@ -19,7 +19,7 @@ boost_package() {
 packages_run=(
   clang-19 lld-19 cmake ninja-build ccache pkg-config
   "$(boost_package)" libsimdjson-dev libfmt-dev libspdlog-dev libssl-dev libre2-dev libpcre2-dev libcurl4-openssl-dev
-  libyaml-dev
+  libyaml-dev libpng-dev libjpeg62-turbo-dev libwebp-dev
 )
 # … to test it …
 packages_test=(
@@ -60,7 +60,7 @@ Patchbay needs, to build:
   clang and lld 19 or newer, with libstdc++ 12 or newer; or g++ 14 (earlier ones miscompile coroutines)
   CMake 3.25, Ninja 1.11, pkg-config; ccache if you like
   Boost 1.81 (headers), simdjson 3.0, fmt 9, spdlog 1.10, OpenSSL 3.0, RE2, PCRE2 10.40, libcurl 7.87,
-  libyaml 0.2.5, each with its development files
+  libyaml 0.2.5, each with its development files; libpng, libjpeg-turbo and libwebp if images shall be scaled
 and for ./test also:
   the sanitizer runtimes of that clang, clang-format 19, GoogleTest and GoogleMock 1.12, g++ 12
   node 18 or newer with npm, Python 3.11 or newer, git, util-linux, iproute2, procps, CA certificates, openssl, nginx, tinyproxy,

@@ -120,12 +120,15 @@ struct AgentOptions {
   std::string resume = {};  // the id of one that is kept there
   // Tools of the program itself beside files and commands of the built-in server, which the program adds to the Host.
   bool sub_agents = true;
-  bool connect_tool = true;  // connect_mcp
+  bool connect_tool = true;  // connect_mcp, unless this is a sub-agent (`principal`)
+  // Asked about a server for which the model gives a command or URL. Unset: it can only connect those that are
+  // declared.
+  std::function<Task<bool>(ApprovalQuestion)> approve_server = {};
   std::vector<AgentTool> tools = {};
   // Which tools of servers it has; unset: all. Others are not there for it, whatever the model calls.
   std::function<bool(const CatalogEntry&)> sees = {};
   bool resource_tools = true;  // resources and skills of servers, and the search for tools
-  std::string principal = {};  // CallContext::principal of its calls
+  std::string principal = {};  // CallContext::principal of its calls; empty: it is nobody's sub-agent
   ModelToolsOptions model_tools = {};
   std::size_t tools_at_once = 8;  // read-only calls of one answer
   std::function<void(const AgentEvent&)> on_event = {};

@@ -15,6 +15,7 @@
 #include <patchbay/asking.h>
 #include <patchbay/background_call.h>
 #include <patchbay/catalog.h>
+#include <patchbay/channels.h>
 #include <patchbay/client.h>
 #include <patchbay/config.h>
 #include <patchbay/events.h>
@@ -117,6 +118,8 @@ struct HostOptions {
   std::optional<std::size_t> remote_starts;  // and elsewhere
   // Results that are too large for a model, kept in `state_directory` (docs/results.md).
   ResultOptions results = {};
+  // Which servers may push messages (docs/channels.md).
+  ChannelOptions channels = {};
 };
 
 class Host {
@@ -135,6 +138,9 @@ class Host {
   // A server reached in a way of the program's own, before any entry of that name. Of `config` its
   // name, limits, tools and protocol count.
   void add_server(ServerConfig config, std::shared_ptr<Transport> transport);
+  // Takes a server away again that one of these added; a declared one of that name is there again then. Calls that run
+  // on it finish. False: the program added none of that name.
+  bool remove_server(const std::string& name);
 
   // Reads the configuration, and the tools that earlier runs kept (HostOptions::warm_start). Starts nothing.
   Task<void> prepare();
@@ -144,9 +150,9 @@ class Host {
   // The same for some; a name nobody configured is Errc::invalid_argument.
   Task<void> start(std::vector<std::string> names);
 
-  // The same for a conversation, which should not wait for a slow server: all are started, and it returns when those
-  // whose entries say "alwaysLoad" have connected or failed, after MCP_CONNECT_TIMEOUT_MS (5 s) at the latest, and
-  // those that are "required" have connected. Throws why a required one has not.
+  // The same for a conversation, which should not wait for a slow server: all are started, and it returns when those in
+  // this process and those whose entries say "alwaysLoad" have connected or failed, after MCP_CONNECT_TIMEOUT_MS (5 s)
+  // at the latest, and those that are "required" have connected. Throws why a required one has not.
   Task<void> begin();
 
   // Without the tools that a rule denies whatever their arguments are.
@@ -179,7 +185,7 @@ class Host {
   Task<CatalogEntry> find_tool(std::string tool);
   // What the rules say about such a call, with the rule and its place. Asks nobody.
   Task<PermissionDecision> decide(std::string tool, Payload arguments = {});
-  // Rules that were not applied, deny rules about names that nobody has, and hooks that are not run.
+  // Rules that were not applied, deny rules and channels with names that nobody has, and hooks that are not run.
   std::vector<ConfigProblem> permission_problems() const;
 
   // A connected session; starts the server when needed. However many ask at once, there is
@@ -195,6 +201,14 @@ class Host {
   Task<ServerList<Prompt>> prompts(std::string server);
   Task<ServerList<Resource>> resources(std::string server);
   Task<ServerList<ResourceTemplate>> resource_templates(std::string server);
+
+  // Messages that servers pushed, the oldest first, with all that came in meanwhile: waits until there is one. Each is
+  // given once, and kept until it is acknowledged: a later run gets those that were not, under the same ids.
+  Task<std::vector<ChannelMessage>> next_channel_messages();
+  // They are where they will not be lost; unknown ids do no harm.
+  Task<void> acknowledge_channel_messages(std::vector<std::string> ids);
+  // Servers that may push messages, or say that they do.
+  std::vector<ChannelStatus> channels() const;
 
   // A new connection to this server, whatever there is; returns when it is made. Attempts and failures of before
   // do not count any more.

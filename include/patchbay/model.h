@@ -16,6 +16,7 @@
 #include <variant>
 #include <vector>
 
+#include <patchbay/config.h>
 #include <patchbay/error.h>
 #include <patchbay/json.h>
 #include <patchbay/model_view.h>
@@ -157,5 +158,13 @@ class Model {
   // long), http, protocol. `on_event` may be empty; it is called on the loop and must be quick.
   virtual Task<ModelAnswer> ask(ModelRequest request, std::function<void(const ModelEvent&)> on_event) = 0;
 };
+
+// A model of a provider: "anthropic:claude-…", "openai:…" (Responses), "openai-chat:…" (chat completions, as many local
+// servers have them), "gemini:…", "ollama:…"; a provider alone means its usual model; "script:FILE" plays a file. Keys
+// and addresses are in variables: ANTHROPIC_API_KEY, ANTHROPIC_AUTH_TOKEN, ANTHROPIC_BASE_URL, OPENAI_API_KEY,
+// OPENAI_BASE_URL, GEMINI_API_KEY, OLLAMA_HOST. Without words the first provider that has one of them. Nothing is
+// asked or read but a script. It belongs to the loop that it is used on, which outlives it. Throws Errc::config for
+// words that name no model, and for a key that is not there.
+std::shared_ptr<Model> make_model(std::string words = {}, const VariableLookup& variables = process_environment());
 
 }  // namespace patchbay

@@ -5,6 +5,7 @@
 #include <patchbay/background_call.h>
 #include <patchbay/call.h>
 #include <patchbay/catalog.h>
+#include <patchbay/channels.h>
 #include <patchbay/client.h>
 #include <patchbay/config.h>
 #include <patchbay/error.h>

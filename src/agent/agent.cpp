@@ -5,6 +5,7 @@
 #include <patchbay/agent.h>
 
 #include "agent/agent_impl.h"
+#include "agent/connect_tool.h"
 #include "agent/own_tools.h"
 #include "base/limits.h"
 #include "base/strings.h"
@@ -66,6 +67,7 @@ Agent::Impl::Impl(Host& host, std::shared_ptr<Model> model, AgentOptions options
       model_(std::move(model)),
       options_(std::move(options)),
       model_tools_(host, for_model(options_.model_tools, model_->info())),
+      servers_begun_(!options_.principal.empty()),
       next_call_(first_call()),
       offer_(model_->info().holds_deferred) {}
 
@@ -123,6 +125,9 @@ Task<void> Agent::Impl::begin(Self self) {
     if (!impl) throw Error(Errc::closed, "the agent was stopped");
     return wait_for_message(impl, time);
   }));
+  if (self->options_.connect_tool && self->options_.principal.empty()) {
+    self->own_tools_.push_back(patchbay::connect_tool(self->host_, {.approve = self->options_.approve_server}));
+  }
   self->begun_ = true;
 }
 

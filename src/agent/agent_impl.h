@@ -71,7 +71,7 @@ class Agent::Impl : public std::enable_shared_from_this<Agent::Impl> {
     TurnCounts counts;
     std::string so_far;   // of the answer that is being written
     std::string cut_off;  // an answer that the next one goes on
-    bool shortened = false;
+    int shortened = 0;    // times, since the model last answered
   };
 
   // One call that the model wants.
@@ -128,7 +128,7 @@ class Agent::Impl : public std::enable_shared_from_this<Agent::Impl> {
   static Task<CallToolResult> send_call(Self self, std::shared_ptr<ToolRun> run);
 
   // shorten.cpp
-  static Task<bool> shorten(Self self, bool by_hand);
+  static Task<bool> shorten(Self self, bool summarise);
   std::size_t tokens_now() const;
 
   Host& host_;

@@ -24,7 +24,7 @@ std::size_t Agent::Impl::tokens_now() const {
   return bytes / 4 + tokens_of(all);
 }
 
-Task<bool> Agent::Impl::shorten(Self self, bool by_hand) {
+Task<bool> Agent::Impl::shorten(Self self, bool summarise) {
   const auto before = self->tokens_now();
   const auto limit = self->model_->info().context_tokens;
   const auto whole = self->messages();
@@ -35,9 +35,10 @@ Task<bool> Agent::Impl::shorten(Self self, bool by_hand) {
   auto shorter = without_old_results(whole, keep_messages, handle_of);
   const auto old_tokens = tokens_of(whole);
   const auto saved = old_tokens - std::min(old_tokens, tokens_of(shorter));
-  const bool enough = !by_hand && before - std::min(before, saved) < limit / 2;
+  // Where the provider counts otherwise than we do, only what is saved is sure.
+  const bool enough = !summarise && saved >= old_tokens / 3 && before - std::min(before, saved) < limit / 2;
   if (!enough) {
-    const auto from = cut_at(shorter, by_hand ? std::min(limit / 5, old_tokens / 4) : limit / 5);
+    const auto from = cut_at(shorter, std::min(limit / 5, old_tokens / 4));
     if (from > 0) {
       self->freeze();
       ModelRequest request = self->request();

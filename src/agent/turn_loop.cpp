@@ -203,9 +203,14 @@ Task<Result<ModelAnswer>> Agent::Impl::ask(Self self, std::shared_ptr<Turn> turn
     auto asked = co_await under_way(self, model->ask(std::move(fitted.request), std::move(hear)));
     const bool full = asked ? asked->stop == ModelStop::context_full && uses_of(asked->message).empty()
                             : asked.error().code() == Errc::limit && self->tokens_now() > limit / 4;
-    if (!full || std::exchange(turn->shortened, true)) co_return asked;
+    if (!full) {
+      turn->shortened = 0;
+      co_return asked;
+    }
+    // Old results first; where that was not enough, a summary.
+    if (turn->shortened == 2) co_return asked;
     if (asked) co_await self->conversation_->add_usage(asked->usage);
-    if (!co_await shorten(self, false)) co_return asked;
+    if (!co_await shorten(self, ++turn->shortened == 2)) co_return asked;
   }
 }
 

@@ -4,7 +4,7 @@
 //   auto options = agent_host_options(settings, io);
 //   options.permission.ask = …;
 //   AgentHost house(settings, io, runtime, std::move(options));
-//   Agent agent(house.host, agent_model(settings), agent_options(settings));
+//   Agent agent(house.host, house.model(), agent_options(settings));
 //
 // Made before there is a loop, used on the loop thread. Each throws Errc::config or invalid_argument for what cannot be
 // used.
@@ -15,6 +15,8 @@
 
 #include <patchbay/agent.h>
 
+#include "agent/models/model_choice.h"
+#include "auth/store/secret_vault.h"
 #include "base/runtime.h"
 #include "cli/io.h"
 #include "cli/known_secrets.h"
@@ -33,13 +35,25 @@ class AgentHost {
   AgentHost(const Settings& settings, Io& io, const Runtime& given, HostOptions options,
             std::function<void(const std::string&)> say);
 
+  // Which model is meant: that of --model, else `model` of the configuration, else the first with a key.
+  // Errc::config says how one is set up. May ask the store of secrets, which blocks.
+  ModelChoice model_choice() const;
+  std::shared_ptr<Model> model() const;
+  // Another one, as --model would name it.
+  std::shared_ptr<Model> model_named(std::string words) const;
+
   const std::shared_ptr<const KnownSecrets> secrets;
   const Runtime runtime;
+
+ private:
+  const std::shared_ptr<SecretVault> vault_;
+  const ModelQuestion model_;
+  ModelChoice choice_of(const ModelQuestion& question) const;
+  std::shared_ptr<Model> model_of(ModelChoice choice) const;
+
+ public:
   Host host;
 };
-
-// Of --model, the configuration or the environment.
-std::shared_ptr<Model> agent_model(const Settings& settings);
 
 // Without a conversation to resume: see conversation_to_resume().
 AgentOptions agent_options(const Settings& settings);

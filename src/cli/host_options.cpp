@@ -15,6 +15,7 @@
 #include "cli/texts/model_words.h"
 #include "cli/texts/present.h"
 #include "cli/texts/remedy_words.h"
+#include "cli/words/channel_flags.h"
 #include "cli/words/permission_flags.h"
 #include "host/failure_memory.h"
 #include "settings/folders.h"
@@ -46,6 +47,7 @@ HostOptions host_options(const Settings& settings, const std::string& directory)
   if (!remark.empty() && !known_here) {
     options.config->problems.push_back({"--permission-mode", 0, 0, std::move(remark), {}, Severity::warning});
   }
+  options.channels = channel_options(settings);
   options.trust_project = settings.trust_project;
   options.client.info = Implementation{.name = "patchbay", .version = std::string(version())};
   if (const auto cache = cache_folder(process_environment()); !cache.empty()) {

@@ -43,6 +43,7 @@
 #include "cli/texts/remedy_words.h"
 #include "cli/texts/usage_error.h"
 #include "cli/vault.h"
+#include "cli/words/channel_flags.h"
 #include "cli/words/command_line.h"
 #include "cli/words/flag_sources.h"
 #include "cli/words/named_server.h"

@@ -15,7 +15,10 @@ namespace patchbay {
 // before whoever made it hears of it. Not told of what was cancelled, nor after the session was closed.
 using OnOutcome = std::function<void(const Error*)>;
 
+// A notification of the server that the protocol has no word for. Not told of before the server has described itself.
+using OnOther = std::function<void(const ServerDescription&, const std::string& method, const Payload& params)>;
+
 Task<Session> connect(const Client& client, std::shared_ptr<Transport> transport, Runtime runtime,
-                      OnOutcome on_outcome = {});
+                      OnOutcome on_outcome = {}, OnOther on_other = {});
 
 }  // namespace patchbay

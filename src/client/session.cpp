@@ -97,6 +97,10 @@ Task<void> SessionAccess::wait_unused(Session session) { co_await session.holder
 std::optional<LoggingLevel> SessionAccess::log_level(const Session& session) {
   return session.holder_->owner->log_level();
 }
+Result<void> SessionAccess::notify(const Session& session, std::string_view method, Payload params) {
+  if (session.closed()) return fail(Errc::closed, "the connection is closed");
+  return session.holder_->owner->peer()->notify(method, std::move(params));
+}
 
 ServerDescription Session::server() const { return *holder_->owner->server(); }
 bool Session::is_legacy() const noexcept { return holder_->owner->wire().era() == Era::legacy; }

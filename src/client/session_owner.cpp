@@ -248,6 +248,13 @@ void SessionOwner::on_notification(SessionCore& core, Notification notification)
       core.peer()->fail_call(*id, Error(Errc::closed, "the server ended the subscription"));
   } else {
     runtime_.log(LogLevel::debug, "unknown_notification", "method", name);
+    if (!other_ || closing_ || !core.server()) return;
+    try {
+      other_(*core.server(), name, notification.params);
+    } catch (...) {
+      runtime_.log(LogLevel::error, "notification_handler_failed", "reason",
+                   error_from(std::current_exception()).message());
+    }
   }
 }
 

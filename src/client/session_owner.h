@@ -71,6 +71,8 @@ class SessionOwner : public std::enable_shared_from_this<SessionOwner> {
   void tell_outcome(const Error* error) const {
     if (outcome_ && !closing_) outcome_(error);
   }
+  // What the protocol has no word for.
+  void on_other(OnOther told) { other_ = std::move(told); }
   // Held while a request, or a task it became, is under way.
   class Use {
    public:
@@ -131,6 +133,7 @@ class SessionOwner : public std::enable_shared_from_this<SessionOwner> {
   TaskSignals task_signals_;
   Watches watches_;
   OnOutcome outcome_;
+  OnOther other_;
   std::size_t uses_ = 0;
   Event unused_;
   bool closing_ = false;
@@ -148,6 +151,8 @@ struct SessionAccess {
   static bool is_watched(const Session& session);  // by somebody who holds a Watch of it
   static Task<void> wait_unused(Session session);
   static std::optional<LoggingLevel> log_level(const Session& session);
+  // A notification that the protocol has no word for. Errc::closed: nobody is there any more.
+  static Result<void> notify(const Session& session, std::string_view method, Payload params);
 };
 
 }  // namespace patchbay

@@ -343,8 +343,9 @@ Task<std::optional<Error>> Connection::connect(CallContext context) {
   tried_ = transport;
   const auto opened = ++opened_;
   transport = tapped(std::move(transport), taps_, parts_.trace_context);
-  session_ = co_await patchbay::connect(Client(client_for(opened)), std::move(transport), runtime,
-                                        [this, opened](const Error* error) { request_ended(opened, error); });
+  session_ = co_await patchbay::connect(
+      Client(client_for(opened)), std::move(transport), runtime,
+      [this, opened](const Error* error) { request_ended(opened, error); }, parts_.on_other);
   for_each_list([](auto& kept) { kept.heard = false; });
   // What changes from here on is heard, so nothing is missed between the list and the listening.
   if (parts_.follow_changes) co_await begin_following(*session_);

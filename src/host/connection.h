@@ -53,6 +53,8 @@ class Connection {
     std::function<Task<void>(std::optional<Error>)> note;
     // What is offered of the tools it lists (host/pins); unset: all of them.
     std::function<Task<PinnedTools>(ServerDescription, std::vector<std::shared_ptr<const Tool>>)> pin = {};
+    // What it tells that the protocol has no word for; unset: nobody is told.
+    std::function<void(const ServerDescription&, const std::string& method, const Payload& params)> on_other = {};
     // Sees every message of every channel to it; null: nobody does.
     std::shared_ptr<ChannelTap> tap = {};
     std::shared_ptr<const TraceContext> trace_context = {};  // of its requests

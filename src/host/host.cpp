@@ -210,6 +210,7 @@ Task<void> Host::Impl::end_all(std::shared_ptr<Impl> self, CloseMode mode) {
   // Behind the last words of every server.
   if (self->flight_) (void)co_await as_result(self->flight_->finish());
   if (self->recorder_) (void)co_await as_result(self->recorder_->finish());
+  (void)co_await as_result(self->channels_->finish());
   // Whoever answers questions gets a moment to notice: what it uses may go with the host.
   if (self->questions_) {
     (void)co_await as_result(self->questions_->wait_ended(as_duration(self->runtime_.limits.exit_after_eof)));
@@ -316,6 +317,19 @@ void Host::add_server(ServerConfig config) {
   impl_->unprepared_ = true;
 }
 
+bool Host::remove_server(const std::string& name) {
+  auto& impl = *impl_;
+  const auto here = impl.in_process_.erase(name) + impl.reached_.erase(name);
+  const auto declared = std::erase_if(impl.added_, [&](const ServerConfig& config) { return config.name == name; });
+  if (here + declared == 0) return false;
+  if (impl.stopped_ || !impl.connections_.contains(name)) return true;
+  (void)impl.replace(name);
+  impl.before_[name].clear();  // another server of that name has other tools
+  impl.make_connections();
+  if (impl.flight_) impl.flight_->forget(name);
+  return true;
+}
+
 std::vector<std::shared_ptr<Connection>> Host::Impl::startable() const {
   std::vector<std::shared_ptr<Connection>> all;
   for (const auto& [name, connection] : connections_) {
@@ -348,7 +362,9 @@ Task<void> Host::begin() {
   auto all = impl->startable();
   std::vector<std::shared_ptr<Connection>> always, required;
   for (const auto& connection : all) {
-    if (connection->config().always_load) always.push_back(connection);
+    // One in this process keeps nobody waiting.
+    const bool embedded = connection->config().origin.scope == ConfigScope::embedded;
+    if (embedded || connection->config().always_load) always.push_back(connection);
     if (connection->config().required) required.push_back(connection);
   }
   impl->scope_->spawn(impl->start_quietly(std::move(all)));
@@ -378,6 +394,7 @@ std::vector<ConfigProblem> Host::permission_problems() const {
   for (const auto& status : impl_->status()) names.push_back(status.name);
   auto problems = impl_->permissions_.problems();
   std::ranges::copy(impl_->hooks_.problems(), std::back_inserter(problems));
+  std::ranges::move(impl_->channel_problems(), std::back_inserter(problems));
   std::ranges::move(impl_->permissions_.unknown_names(names, *impl_->offered_.all()), std::back_inserter(problems));
   return problems;
 }

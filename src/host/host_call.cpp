@@ -53,6 +53,8 @@ Task<void> Host::Impl::put_question(std::shared_ptr<Impl> self, PermissionQuesti
 // In our own scope, so that stop() ends it, whoever waits.
 Task<bool> Host::Impl::ask_person(PermissionQuestion question) {
   auto answer = std::make_shared<Completion<Result<bool>>>();
+  // Whoever answers first is who has answered, and the others are not asked any more.
+  const auto relayed = relay(question, answer);
   const Withdraw withdraw(
       scope_->spawn(guarded(put_question(shared_from_this(), std::move(question), answer), Unanswered(answer))));
   auto said = co_await answer->wait();

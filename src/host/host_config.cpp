@@ -81,6 +81,7 @@ Host::Impl::Impl(HostOptions options, const Runtime& runtime, std::string doing,
                                                [recorder = recorder_](const std::string& why) { recorder->warn(why); });
   }
   pins_ = std::make_unique<HostPins>(options_.state_directory, runtime_.log);
+  channels_ = std::make_shared<Channels>(options_.channels, options_.state_directory, runtime_.random, runtime_.log);
   apply_settings();
 }
 
@@ -178,6 +179,7 @@ void Host::Impl::apply_settings() {
   context_ = start_context();
   if (recorder_) recorder_->use(config, startup_variables());
   pins_->use(pin_mode(layers_of(config.settings)), key_context(config, startup_variables()));
+  channels_->use(config.settings, config.project_dir.empty() ? config.cwd : config.project_dir);
   if (flight_) flight_->use(!recorder_is_off(layers_of(config.settings)));
   trace_context_ = TraceContext::from(context_->variables, runtime_.random);
   runtime_.limits = configured_limits();
@@ -337,6 +339,7 @@ void Host::Impl::make_connections() {
     questions_.emplace(executor_);
     if (recorder_) recorder_->begin(executor_);
     if (flight_) flight_->begin(executor_);
+    channels_->begin(executor_);
     if (options_.follow_config && options_.load) scope_->spawn(follow_config());
     if (options_.config->connectors && options_.load) scope_->spawn(ask_for_connectors());
   }
@@ -363,8 +366,9 @@ void Host::Impl::make_connections() {
     parts.earlier_tools = earlier_tools(parts);
     if (flight_) parts.tap = flight_->tap(name);
     parts.trace_context = trace_context_;
-    auto connection =
-        std::make_shared<Connection>(executor_, runtime_, client_of_connection(name), slots, std::move(parts));
+    auto client = client_of_connection(name);
+    open_channel(parts, client);
+    auto connection = std::make_shared<Connection>(executor_, runtime_, std::move(client), slots, std::move(parts));
     if (!connection->tools().empty()) {
       before_.erase(name);
       catalog_untold_ |= offered_.set(name, connection->prefix(), connection->tools());
@@ -403,6 +407,14 @@ Task<ConfigChange> Host::Impl::apply(LoadedConfig next) {
     for (const auto& name : *names) {
       if (replace(name) || (started_ && names == &diff.changed)) wanted.push_back(name);
     }
+  }
+  // What they speak depends on whether they may push messages.
+  std::vector<std::string> other_channels;
+  for (const auto& [name, connection] : connections_) {
+    if (channels_->is_other(connection->config())) other_channels.push_back(name);
+  }
+  for (const auto& name : other_channels) {
+    if (replace(name) || started_) wanted.push_back(name);
   }
   // Policy may have changed its mind about servers of the program as well.
   std::vector<std::string> brought;

@@ -1,7 +1,7 @@
 // What a Host consists of. host.cpp starts and stops servers, host_call.cpp makes calls, host_config.cpp makes servers
 // of the configuration and follows it when it changes. Parts of their own: host_hooks.cpp, host_sign_in.cpp,
-// host_changed_tools.cpp, host_results.cpp. Loop thread only. Any wait may end after stop(): whoever goes on behind one
-// looks at check_running() first.
+// host_changed_tools.cpp, host_results.cpp, host_channels.cpp. Loop thread only. Any wait may end after stop(): whoever
+// goes on behind one looks at check_running() first.
 #pragma once
 
 #include <map>
@@ -24,6 +24,7 @@
 #include "hooks/hook_set.h"
 #include "host/asking/questions.h"
 #include "host/background_calls.h"
+#include "host/channels/channels.h"
 #include "host/connection.h"
 #include "host/events.h"
 #include "host/flight/flight_recorder.h"
@@ -127,6 +128,16 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
   Task<bool> ask_person(PermissionQuestion question);
   static Task<void> put_question(std::shared_ptr<Impl> self, PermissionQuestion question,
                                  std::shared_ptr<Completion<Result<bool>>> answer);
+
+  // --- channels (host_channels.cpp)
+
+  // Whether this server may push messages, and what follows for its connection.
+  void open_channel(Connection::Parts& parts, ClientOptions& client);
+  // Puts the question through servers that can carry it, for as long as what is returned is there.
+  Channels::Relayed relay(const PermissionQuestion& question, std::shared_ptr<Completion<Result<bool>>> answer);
+  std::vector<ChannelStatus> channel_statuses() const;
+  std::vector<ConfigProblem> channel_problems() const;
+  static Task<std::vector<ChannelMessage>> next_channel_messages(std::shared_ptr<Impl> impl);
 
   // What servers say, told as events, and what they ask, put to whoever answers.
   ClientOptions client_of_connection(const std::string& server);
@@ -345,8 +356,9 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
   std::shared_ptr<ServerRecorder> recorder_;                          // none: nothing is kept
   std::unique_ptr<HostPins> pins_;
   std::shared_ptr<FlightRecorder> flight_;  // none: nothing is kept
-  bool unprepared_ = true;                  // servers may be without a connection
-  bool started_ = false;                    // all of them, so new ones are started, too
+  std::shared_ptr<Channels> channels_;
+  bool unprepared_ = true;  // servers may be without a connection
+  bool started_ = false;    // all of them, so new ones are started, too
   std::shared_ptr<const StartContext> context_;
   std::shared_ptr<const TraceContext> trace_context_;  // of requests to servers; null: they have none
   std::optional<std::chrono::milliseconds> idle_limit_;

@@ -16,7 +16,7 @@ Task<ModelResult> Host::for_model(std::string tool, CallToolResult result, std::
   auto meta = entry ? entry->tool->meta : Json();
   if (entry) tool = entry->name;
   co_return co_await impl->results_.for_model(std::move(tool), std::move(meta), std::move(result),
-                                              std::move(principal));
+                                              std::move(principal), impl->runtime_);
 }
 
 Task<ResultPart> Host::read_result(ResultQuery query, std::string principal) {

@@ -9,6 +9,7 @@
 #include "entries/child_env.h"
 #include "entries/expand.h"
 #include "entries/signature.h"
+#include "host/channels/channel_rule.h"
 #include "servers/standing_text.h"
 #include "text/file_and_line.h"
 
@@ -152,7 +153,8 @@ bool same_entry(const ServerConfig& one, const ServerConfig& other) {
 
 }  // namespace
 
-ServerExplanation explain_server(const LoadedConfig& config, const ServerConfig& server, const std::string& own_file) {
+ServerExplanation explain_server(const LoadedConfig& config, const ServerConfig& server, const std::string& own_file,
+                                 const ChannelOptions& channels) {
   ServerExplanation out;
   out.server = server;
   for (const auto* list : {&config.servers, &config.shadowed}) {
@@ -168,6 +170,12 @@ ServerExplanation explain_server(const LoadedConfig& config, const ServerConfig&
         {fmt::format("the variable {} has the value that \"env\" in {} gives it, whatever the shell says",
                      variable.name, file_and_line(variable.file, variable.line)),
          {}});
+  }
+  const auto channel = judge_channel(server, layers_of(config.settings), channels);
+  if (channel.open()) {
+    out.notes.push_back({fmt::format("it may push messages into a conversation: {}", channel.reason), {}});
+  } else if (!channel.by.empty() || channel.outcome == ChannelVerdict::Outcome::forbidden) {
+    out.notes.push_back({fmt::format("it may not push messages into a conversation: {}", channel.reason), {}});
   }
   for (const auto& problem : config.problems) {
     if (problem.server == server.name) out.problems.push_back(problem);

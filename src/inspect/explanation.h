@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <patchbay/catalog.h>
+#include <patchbay/channels.h>
 #include <patchbay/config.h>
 #include <patchbay/permission.h>
 
@@ -38,8 +39,9 @@ struct ServerExplanation {
   std::vector<ConfigProblem> problems;
 };
 
-// `own_file` is the file our commands write.
-ServerExplanation explain_server(const LoadedConfig& config, const ServerConfig& server, const std::string& own_file);
+// `own_file` is the file our commands write, `channels` what this run says about messages that servers push.
+ServerExplanation explain_server(const LoadedConfig& config, const ServerConfig& server, const std::string& own_file,
+                                 const ChannelOptions& channels = {});
 
 // --- tools
 

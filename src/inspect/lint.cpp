@@ -12,6 +12,7 @@
 #include "entries/expand.h"
 #include "entries/signature.h"
 #include "hooks/hook_set.h"
+#include "host/channels/channel_rule.h"
 #include "import/import.h"
 #include "import/plan.h"
 #include "permission/policy.h"
@@ -125,6 +126,7 @@ std::vector<ConfigProblem> lint_config(const LoadedConfig& config, const Permiss
   add(out, permissions.problems());
   add(out, pointless_rules(permissions.rules()).problems);
   add(out, HookSet(layers_of(config.settings), config.project_trusted).problems());
+  add(out, channel_problems(config.servers, layers_of(config.settings), {}));
   std::vector<std::string> names;
   for (const auto& server : config.servers) names.push_back(server.name);
   add(out, permissions.unknown_names(names, Catalog()));

@@ -32,9 +32,13 @@ std::string one_line(std::string_view text, std::size_t most = 300) {
   return clean_line(piece) + (piece.size() < text.size() ? "…" : "");
 }
 
+bool is_image(const ResourceContents& contents) {
+  return contents.blob && contents.mime_type && contents.mime_type->starts_with("image/");
+}
+
 class Drafting {
  public:
-  explicit Drafting(const ImageLimits& limits) : limits_(limits) {}
+  Drafting(const ImageLimits& limits, const ScaledImages& scaled) : limits_(limits), scaled_(scaled) {}
 
   ModelDraft make(const CallToolResult& result) && {
     many_ = image_count(result) > limits_.few;
@@ -56,13 +60,8 @@ class Drafting {
 
  private:
   static std::size_t image_count(const CallToolResult& result) {
-    return static_cast<std::size_t>(std::ranges::count_if(result.content, [](const Content& block) {
-      const auto* resource = std::get_if<EmbeddedResource>(&block);
-      return kind_of(block) == ContentKind::image || (resource != nullptr && is_image(resource->resource));
-    }));
-  }
-  static bool is_image(const ResourceContents& contents) {
-    return contents.blob && contents.mime_type && contents.mime_type->starts_with("image/");
+    return static_cast<std::size_t>(
+        std::ranges::count_if(result.content, [](const Content& block) { return image_data(block) != nullptr; }));
   }
 
   void count(std::string_view text) {
@@ -91,6 +90,7 @@ class Drafting {
       instead(fmt::format("[image {}, {}: {}]", one_line(claimed, 80), size_text(base64_decoded_size(data)), why));
     };
     if (images_ >= limits_.most) return refuse("not shown, there are too many images");
+    if (const auto made = scaled_.find(at_); made != scaled_.end()) return scaled(made->second, data);
     if (data.size() > limits_.bytes) return refuse("not shown, it is larger than a model accepts");
     auto plain = plain_base64(data);
     if (!plain) return refuse("not shown, its data is damaged");
@@ -106,6 +106,20 @@ class Drafting {
     image_bytes_ += plain->size();
     draft_.blocks.emplace_back(
         ModelImage{std::move(*plain), std::string(header->mime_type), header->width, header->height});
+  }
+
+  // The line in front says where all of it is.
+  void scaled(const ScaledImage& made, const std::string& data) {
+    const auto line = fmt::format("[image, {}: shown smaller, {} x {} pixels]", size_text(base64_decoded_size(data)),
+                                  made.width, made.height);
+    if (image_bytes_ + made.data.size() > limits_.bytes_all) {
+      return instead(fmt::format("[image {}, {}: not shown, all images together are too large]", made.mime_type,
+                                 size_text(base64_decoded_size(data))));
+    }
+    instead(line);
+    ++images_;
+    image_bytes_ += made.data.size();
+    draft_.blocks.emplace_back(ModelImage{made.data, made.mime_type, made.width, made.height});
   }
 
   void add(const TextContent& block) {
@@ -177,6 +191,7 @@ class Drafting {
 
   static constexpr std::size_t most_compared = 64;
   const ImageLimits& limits_;
+  const ScaledImages& scaled_;
   ModelDraft draft_;
   std::vector<std::string_view> texts_;
   std::size_t at_ = 0;
@@ -225,7 +240,15 @@ std::optional<std::uint64_t> asked_characters(const Json& tool_meta) {
   return std::min(static_cast<std::uint64_t>(*asked), most_asked);
 }
 
-ModelDraft draft_of(const CallToolResult& result, const ImageLimits& limits) { return Drafting(limits).make(result); }
+const std::string* image_data(const Content& block) noexcept {
+  if (const auto* image = std::get_if<ImageContent>(&block)) return &image->data;
+  const auto* embedded = std::get_if<EmbeddedResource>(&block);
+  return embedded != nullptr && is_image(embedded->resource) ? &*embedded->resource.blob : nullptr;
+}
+
+ModelDraft draft_of(const CallToolResult& result, const ImageLimits& limits, const ScaledImages& scaled) {
+  return Drafting(limits, scaled).make(result);
+}
 
 bool fits(const ModelDraft& draft, const TextBudget& budget) noexcept {
   if (budget.characters) return draft.characters <= *budget.characters;

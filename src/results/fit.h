@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -46,7 +47,20 @@ struct ModelDraft {
   std::uint64_t characters = 0;             // of the same
 };
 
-ModelDraft draft_of(const CallToolResult& result, const ImageLimits& limits = {});
+// What an image was made to, so that a model takes it (scaling.h); by its place in the content.
+struct ScaledImage {
+  std::string data = {};  // base64
+  std::string mime_type = {};
+  std::uint32_t width = 0;
+  std::uint32_t height = 0;
+  bool operator==(const ScaledImage&) const = default;
+};
+using ScaledImages = std::map<std::size_t, ScaledImage>;
+
+// The base64 of a block that is an image; null for every other.
+const std::string* image_data(const Content& block) noexcept;
+
+ModelDraft draft_of(const CallToolResult& result, const ImageLimits& limits = {}, const ScaledImages& scaled = {});
 
 bool fits(const ModelDraft& draft, const TextBudget& budget) noexcept;
 

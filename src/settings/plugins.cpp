@@ -133,6 +133,7 @@ class PluginReader {
     NamedTexts out{{"CLAUDE_PLUGIN_ROOT", root_},
                    {"CLAUDE_PLUGIN_DATA", context_.data_dir + "/" + as_name(plugin_.id.empty() ? name_ : plugin_.id)},
                    {"CLAUDE_PROJECT_DIR", context_.project_dir}};
+    if (!plugin_.id.empty()) out.emplace_back(plugin_id_variable, plugin_.id);
     for (const auto& id : {plugin_.id, name_}) {
       auto found = context_.settings.values.find(id);
       if (id.empty() || found == context_.settings.values.end()) continue;

@@ -23,6 +23,9 @@ struct PluginPlace {
   bool operator==(const PluginPlace&) const = default;
 };
 
+// Among ServerConfig::variables of a plugin's server: the PluginPlace::id of the plugin.
+inline constexpr std::string_view plugin_id_variable = "CLAUDE_PLUGIN_ID";
+
 // What settings say about plugins.
 struct PluginSettings {
   std::map<std::string, bool> enabled;       // enabledPlugins, by id

@@ -30,7 +30,7 @@ constexpr auto guarding_keys = std::to_array<std::string_view>(
     {"permissions", "enableAllProjectMcpServers", "enabledMcpjsonServers", "disabledMcpjsonServers",
      "allowedMcpServers", "deniedMcpServers", "allowManagedMcpServersOnly", "allowAllClaudeAiMcps",
      "strictPluginOnlyCustomization", "disableClaudeAiConnectors", "disableSideloadFlags", "dangerouslySkipPermissions",
-     "hooks", "disableAllHooks", "allowManagedHooksOnly", "sampling"});
+     "hooks", "disableAllHooks", "allowManagedHooksOnly", "sampling", "channelsEnabled", "allowedChannelPlugins"});
 constexpr auto permission_keys =
     std::to_array<std::string_view>({"allow", "ask", "deny", "defaultMode", "disableBypassPermissionsMode"});
 // Of other programs, which read the same object.
@@ -102,6 +102,14 @@ class SettingsReader {
         read_recorder(at);
       } else if (key == "sampling") {
         read_sampling(at);
+      } else if (key == "model") {
+        read_model(at);
+      } else if (key == "channels") {
+        read_channels(at);
+      } else if (key == "channelsEnabled") {
+        read_channels_enabled(at);
+      } else if (key == "allowedChannelPlugins") {
+        read_allowed_channels(at);
       } else if (key == "env") {
         // What comes with a repository sets no variable of the person's.
         if (!is_inside_repository(layer_.source)) layer_.env = read_variables(at, report_);
@@ -276,6 +284,17 @@ class SettingsReader {
     layer_.identity_provider = std::move(provider);
   }
 
+  // --- the model
+
+  // Whoever answers reads everything, so no repository chooses that. Projects of another program have this key as well:
+  // nothing is reported about it.
+  void read_model(const Member& at) {
+    if (is_inside_repository(layer_.source)) return;
+    const auto name = at.value->text();
+    if (!name || name->empty()) return wrong_kind(at, "model", "a text");
+    layer_.model = text_setting(at, std::string(*name));
+  }
+
   // --- what servers may have of the model
 
   void read_sampling(const Member& at) {
@@ -314,6 +333,60 @@ class SettingsReader {
     const auto value = at.value->is_integer() ? at.value->to_uint() : std::nullopt;
     if (!value) wrong_kind(at, key, "a whole number that is at least 0");
     return value;
+  }
+
+  // --- channels
+
+  // What comes with a repository lets nobody speak to the person's model.
+  void read_channels(const Member& at) {
+    if (is_inside_repository(layer_.source)) {
+      report_.warning(at.place->key, "\"channels\" is ignored in a file inside the repository");
+      return;
+    }
+    layer_.channels = texts(at, "channels");
+  }
+
+  void read_channels_enabled(const Member& at) {
+    constexpr std::string_view key = "channelsEnabled";
+    if (layer_.source == SettingsSource::enterprise && !at.value->is_bool()) {
+      report_.error(at.place->value,
+                    fmt::format("\"{}\" must be true or false, found {}; until this is fixed there are no channels",
+                                key, kind_with_article(*at.value)));
+      layer_.channels_enabled = BoolSetting{false, place(at)};
+      return;
+    }
+    layer_.channels_enabled = enterprise_only(truth(at, key), at, key);
+  }
+
+  void read_allowed_channels(const Member& at) {
+    constexpr std::string_view key = "allowedChannelPlugins";
+    if (layer_.source != SettingsSource::enterprise) {
+      report_.warning(at.place->key, fmt::format("\"{}\" has an effect only in the settings of an organisation", key));
+      return;
+    }
+    layer_.allowed_channels_place = place(at);
+    // A list that cannot be read allows what an empty one does: nothing.
+    auto& allowed = layer_.allowed_channel_plugins.emplace();
+    const auto* items = at.value->if_array();
+    if (items == nullptr) {
+      report_.error(at.place->value, fmt::format("\"{}\" must be an array of objects, found {}; until this is fixed no "
+                                                 "server is allowed as a channel",
+                                                 key, kind_with_article(*at.value)));
+      return;
+    }
+    for (std::size_t i = 0; i < items->size(); ++i) {
+      const Member item{&(*items)[i], &at.place->children[i]};
+      const auto plugin = (*item.value)["plugin"].text();
+      const auto marketplace = (*item.value)["marketplace"].text();
+      if (plugin && marketplace) {
+        allowed.push_back(fmt::format("{}@{}", *plugin, *marketplace));
+      } else {
+        report_.warning(item.place->value,
+                        fmt::format("{}[{}] is ignored and allows nothing: it must be an object with the texts "
+                                    "\"marketplace\" and \"plugin\"",
+                                    key, i));
+      }
+    }
   }
 
   // --- lists of servers
@@ -663,6 +736,15 @@ bool recorder_is_off(std::span<const SettingsLayer> layers) noexcept {
     if (counts == nullptr || settings_rank(layer.source) < settings_rank(counts->source)) counts = &layer;
   }
   return counts != nullptr && !counts->recorder->value;
+}
+
+const SettingsLayer* model_layer(std::span<const SettingsLayer> layers) noexcept {
+  const SettingsLayer* counts = nullptr;
+  for (const auto& layer : layers) {
+    if (!layer.model) continue;
+    if (counts == nullptr || settings_rank(layer.source) < settings_rank(counts->source)) counts = &layer;
+  }
+  return counts;
 }
 
 const SettingsLayer* sideload_disabled(std::span<const SettingsLayer> layers) noexcept {

@@ -127,6 +127,14 @@ struct SettingsLayer {
 
   SamplingSettings sampling;
 
+  std::optional<TextSetting> model;  // whom a conversation is held with; none of a file inside the repository
+  // "channels": servers that may push messages, "server:NAME" or "plugin:NAME@MARKETPLACE"; none of a repository.
+  std::vector<TextSetting> channels;
+  // Count in enterprise settings alone: whether there are any, and which plugins' servers may be ("NAME@MARKETPLACE").
+  std::optional<BoolSetting> channels_enabled;
+  std::optional<std::vector<std::string>> allowed_channel_plugins;
+  SettingPlace allowed_channels_place;
+
   std::vector<HookSetting> hooks;
   std::optional<BoolSetting> hooks_off;           // disableAllHooks
   std::optional<BoolSetting> only_managed_hooks;  // allowManagedHooksOnly; counts in enterprise settings alone
@@ -155,6 +163,8 @@ const SettingsLayer* identity_provider_layer(std::span<const SettingsLayer> laye
 const SettingsLayer* sideload_disabled(std::span<const SettingsLayer> layers) noexcept;
 // "recorder": "off" in the layer that counts.
 bool recorder_is_off(std::span<const SettingsLayer> layers) noexcept;
+// The layer whose "model" counts; null: none has one.
+const SettingsLayer* model_layer(std::span<const SettingsLayer> layers) noexcept;
 // disableClaudeAiConnectors in any layer.
 bool connectors_disabled(std::span<const SettingsLayer> layers) noexcept;
 // "pins": as the layer says that counts most, and ask where none says anything. A file inside the repository can only

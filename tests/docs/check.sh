@@ -88,6 +88,10 @@ done
 awk '/^```cpp/ { code = 1; next } /^```/ { code = 0 } code' README.md |
   "${CXX:-clang++-19}" -std=c++23 -Wall -Werror -fsyntax-only -Iinclude -x c++ - || wrong 'README.md: the program does not compile'
 
+# So does that of docs/channels.md.
+awk '/^```cpp/ { code = 1; next } /^```/ { code = 0 } code' docs/channels.md |
+  "${CXX:-clang++-19}" -std=c++23 -Wall -Werror -fsyntax-only -Iinclude -x c++ - || wrong 'docs/channels.md: the program does not compile'
+
 # Every command is in the table, every page is linked from the README, and that stays short.
 while IFS= read -r name; do
   grep -qE "^\|.*\`(patchbay )?(mcp )?$name[ \`]" docs/cli.md || wrong "docs/cli.md: the table has no command $name"

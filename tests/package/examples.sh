@@ -25,6 +25,7 @@ call mcp__files__read_file {"path":"todo.md"}? yes
 water the plants'
 prints own_transport 'Hello, you'
 prints model_tools $'mcp__files__read_file\nwater the plants'
+prints agent $'mcp__clock__time\nmcp__files__read_file\nIt says: water the plants'
 
 # The server of the examples, called by the installed program: as its child, and over HTTP.
 # answers WAY WANTED TOOL ARGUMENT...

@@ -20,7 +20,7 @@ has() {
   # Nothing outside /usr.
   if grep -vE '^\./(usr/.*)?$' <<< "$listing"; then fail "$1 has files outside /usr"; fi
 }
-has patchbay usr/bin/patchbay usr/libexec/patchbay/patchbay-warden usr/share/man/man1/patchbay.1.gz \
+has patchbay usr/bin/patchbay usr/libexec/patchbay/patchbay-warden usr/libexec/patchbay/patchbay-images usr/share/man/man1/patchbay.1.gz \
   usr/share/{bash-completion/completions/patchbay,zsh/vendor-completions/_patchbay,fish/vendor_completions.d/patchbay.fish} \
   usr/share/doc/patchbay/{copyright,changelog.Debian.gz,README.md}
 has libpatchbay-dev usr/include/patchbay/{patchbay,blocking}.h usr/lib/libpatchbay.a \

@@ -74,6 +74,7 @@ class ScriptTransport final : public Transport {
     handlers.request = [&server](Request request) { return server.answer(std::move(request)); };
     handlers.notification = [&server](Notification notification) {
       server.told.push_back(notification.method);
+      server.told_with.push_back(notification.params);
       server.happened.notify_all();
     };
     Runtime theirs;

@@ -43,6 +43,7 @@ class ScriptServer {
 
   std::vector<std::string> asked;       // methods of requests, in order
   std::vector<std::string> told;        // methods of notifications, in order
+  std::vector<Payload> told_with;       // and their params
   std::vector<std::string> taken_back;  // methods of requests that were cancelled
   Event happened;                       // after each of these, and after each open and close
   int opens = 0;

@@ -77,6 +77,7 @@ const std::map<std::string, std::set<std::string>, std::less<>>& allowed_layers(
         {"blocking", to_host},
         {"agent", to_host},
         {"terminal", {"base", "json", "text"}},
+        {"images", {}},
         {"acp", with(to_host, {"agent"})},
         {"gateway", to_host},
         {"console", to_host},
@@ -121,6 +122,7 @@ const std::map<std::string, std::string, std::less<>> public_headers{
     {"model_view.h", "catalog"},
     {"model_tools.h", "host"},
     {"events.h", "host"},
+    {"channels.h", "host"},
     {"results.h", "protocol"},
     {"sign_in.h", "base"},
     {"model.h", "host"},
@@ -145,16 +147,17 @@ const std::vector<Wrapped> wrapped_libraries{
     {"libyaml", {"yaml.h"}, {"src/text/yaml.cpp"}},
     {"libsecret",
      {"libsecret/", "glib", "gio/"},
-     {}},                       // loaded at run time: auth/store/keyring.cpp declares what it uses
+     {}},  // loaded at run time: auth/store/keyring.cpp declares what it uses
+    {"libraries of images", {"png.h", "jpeglib.h", "webp/"}, {"src/images/images.c"}},
     {"libzstd", {"zstd"}, {}},  // loaded at run time: host/results/zstd.cpp declares what it uses
     {"md4c", {"md4c"}, {}},     // loaded at run time: terminal/markdown.cpp declares what it uses
     {"spdlog", {"spdlog/"}, {"src/cli/logging.cpp"}},
 };
 
 // Folders of pure decisions: no Asio, not even through a header of ours.
-const std::set<std::string_view> pure_folders{"json",    "text",   "secrets",  "protocol",   "catalog",
-                                              "entries", "pins",   "settings", "permission", "servers",
-                                              "store",   "import", "hooks",    "sandbox",    "results",    "terminal"};
+const std::set<std::string_view> pure_folders{"json",  "text",     "secrets",    "protocol", "catalog", "entries",
+                                              "pins",  "settings", "permission", "servers",  "store",   "import",
+                                              "hooks", "sandbox",  "results",    "terminal"};
 
 // Words that belong to one protocol era.
 const std::vector<std::string_view> era_words{"2024-11-05", "2025-03-26", "2025-06-18",   "2025-11-25",

@@ -14,6 +14,7 @@
 #include "results/pointer.h"
 #include "results/read_part.h"
 #include "results/result_value.h"
+#include "results/scaling.h"
 #include "results/stored_result.h"
 
 namespace patchbay {
@@ -282,6 +283,27 @@ TEST(ResultImages, ThatAModelWouldRefuse_AreReplacedByALine) {
   EXPECT_THAT(draft_of(many).blocks, SizeIs(1)) << "of many, none may be as large as one alone";
   many.content.pop_back();
   EXPECT_THAT(draft_of(many).blocks, SizeIs(20));
+}
+
+// X2
+TEST(ResultImages, ThatCanBeMadeSmaller_AreNamedWithWhatTheyMayBe) {
+  CallToolResult result;
+  result.content.emplace_back(TextContent{.text = "three"});
+  result.content.emplace_back(image(png(8001, 100)));
+  result.content.emplace_back(image(png(100, 100)));
+  result.content.emplace_back(image(png(5, 5) + std::string(4u << 20, 'x')));
+  result.content.emplace_back(image(gif(9000, 9000)));
+  result.content.emplace_back(image(png(4'000'000'000, 4'000'000'000)));
+  constexpr std::size_t bytes = (5u << 20) / 4 * 3;
+  EXPECT_THAT(images_to_scale(result), ElementsAre(ImageToScale{1, 2000, bytes}, ImageToScale{3, 2000, bytes}));
+  EXPECT_EQ(image_bytes(result, 1), png(8001, 100));
+  EXPECT_EQ(image_bytes(result, 0), "");
+
+  const auto draft =
+      draft_of(result, {}, {{1, {.data = "c21hbGw=", .mime_type = "image/jpeg", .width = 2000, .height = 25}}});
+  EXPECT_THAT(std::get<ModelText>(draft.blocks.at(0)).text, HasSubstr("shown smaller, 2000 x 25 pixels"));
+  EXPECT_EQ(std::get<ModelImage>(draft.blocks.at(1)), (ModelImage{"c21hbGw=", "image/jpeg", 2000, 25}));
+  EXPECT_THAT(draft.not_shown, ElementsAre(1, 3, 4, 5));
 }
 
 TEST(ResultImages, Base64IsMadeAsApisWantIt) {

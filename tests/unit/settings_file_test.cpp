@@ -187,8 +187,7 @@ TEST(SettingsFile, MisspeltKeysThatGuardSomethingAreNamed) {
     "allowManagedPermissionRulesOnly": true, "model": "m", "availableModels": [],
     "statusLine": {}, "outputStyle": "x", "forceLoginMethod": "x", "sandbox": {}, "enabledPlugins": {},
     "extraKnownMarketplaces": {}, "strictKnownMarketplaces": [], "blockedMarketplaces": [], "language": "x",
-    "skipDangerousModePermissionPrompt": true, "channelsEnabled": true, "allowedChannelPlugins": [],
-    "alwaysThinkingEnabled": true, "enabledMcpServers": [], "disabledMcpServers": [], "mcpServers": {}, "agent": "x",
+    "skipDangerousModePermissionPrompt": true, "alwaysThinkingEnabled": true, "enabledMcpServers": [], "disabledMcpServers": [], "mcpServers": {}, "agent": "x",
     "allowedHttpHookUrls": [], "autoMode": {}, "tui": "x", "whatever": {"deny": []},
     "permissions": {"additionalDirectories": ["mcp__"], "disableAutoMode": "disable", "note": "x", "asks": 1.5}})");
   EXPECT_THAT(said(theirs), ElementsAre(HasSubstr("\"asks\"")));
@@ -312,6 +311,21 @@ TEST(SettingsFile, TheRecorderIsSwitchedOffOutsideOfRepositoriesAlone) {
     EXPECT_FALSE(recorder_is_off(std::vector{user(wrong)}));
     EXPECT_THAT(said(user(wrong)), ElementsAre(HasSubstr("\"recorder\" must be \"on\" or \"off\"")));
   }
+}
+
+// G1: whom a conversation is held with.
+TEST(SettingsFile, TheModelIsChosenOutsideOfRepositoriesAlone) {
+  const auto mine = user(R"({"model": "ollama:qwen3"})");
+  const auto theirs = enterprise(R"({"model": "anthropic"})");
+  const auto project =
+      checked_settings(R"({"model": "openai"})", SettingsSource::project, "/repo/.claude/settings.json");
+  EXPECT_THAT(said(project), IsEmpty());
+  EXPECT_EQ(model_layer(std::vector{project}), nullptr);
+  const std::vector<SettingsLayer> both{mine, project};
+  EXPECT_EQ(model_layer(both)->model->value, "ollama:qwen3");
+  const std::vector<SettingsLayer> all{mine, theirs};
+  EXPECT_EQ(model_layer(all)->model->value, "anthropic");
+  EXPECT_THAT(said(user(R"({"model": 3})")), ElementsAre(HasSubstr("must be a text")));
 }
 
 }  // namespace

@@ -70,29 +70,14 @@ std::string Chat::model_name() const {
 // ---- the whole of it
 
 Task<int> Chat::run(std::string first_words, std::string resume) {
-  const auto executor = co_await asio::this_coro::executor;
-  scope_.emplace(executor);
+  scope_.emplace(co_await asio::this_coro::executor);
   stage_.editor.set_history(read_chat_history());
   stage_.on_edit = [this](terminal::EditEvent event) { edited(event); };
-  if (settings_.resume && settings_.resume->empty()) {
-    scope_->spawn(read_keys());
-    resume = co_await choose_conversation();
-    if (resume.empty() && code_) co_return *code_;
-    co_await begin_agent(std::move(resume));
-  } else {
-    co_await begin_agent(resume);
-    scope_->spawn(read_keys());
-  }
-  show_intro(agent_ && !agent_->messages().empty());
-  show_standing();
-  scope_->spawn(work());
-  scope_->spawn(tick());
-  if (!trim(first_words).empty()) submit(std::move(first_words));
-  while (!code_) co_await left_.wait();
+  auto talked = co_await as_result(talk(std::move(first_words), std::move(resume)));
 
   co_await asio::this_coro::throw_if_cancelled(false);
+  leave(0);
   view_.end();
-  if (agent_ && agent_->is_busy()) agent_->interrupt_turn();
   scope_->cancel();
   co_await scope_->join();
   const auto id = agent_ && !agent_->messages().empty() ? agent_->id() : std::string();
@@ -101,11 +86,31 @@ Task<int> Chat::run(std::string first_words, std::string resume) {
     view_.note(fmt::format("To go on with this conversation: patchbay chat --resume{}", shell_operands({id})));
   }
   stage_.close();
+  if (!talked) throw std::move(talked).error();
   co_return *code_;
+}
+
+Task<void> Chat::talk(std::string first_words, std::string resume) {
+  if (settings_.resume && settings_.resume->empty() && model_) {
+    scope_->spawn(read_keys());
+    resume = co_await choose_conversation();
+    if (code_) co_return;
+    co_await begin_agent(std::move(resume));
+  } else {
+    co_await begin_agent(std::move(resume));
+    scope_->spawn(read_keys());
+  }
+  show_intro(agent_ && !agent_->messages().empty());
+  show_standing();
+  scope_->spawn(work());
+  scope_->spawn(tick());
+  if (!trim(first_words).empty()) submit(std::move(first_words));
+  while (!code_) co_await left_.wait();
 }
 
 void Chat::leave(int code) {
   if (!code_) code_ = code;
+  stage_.withdraw();
   left_.notify_all();
 }
 
@@ -119,6 +124,7 @@ Task<void> Chat::begin_agent(std::string resume) {
   options.resume = std::move(resume);
   options.on_event = [this](const AgentEvent& event) { view_.heard(event); };
   options.model_tools.state_directory = state_directory();
+  options.approve_server = [this](ApprovalQuestion question) { return approve_new(std::move(question)); };
   options.model_tools.approve_skill = [this](SkillQuestion question) { return approve_skill(std::move(question)); };
   auto agent = std::make_unique<Agent>(house_->host, model_, std::move(options));
   auto begun = co_await as_result(agent->begin());
@@ -328,7 +334,7 @@ void Chat::interrupted() {
 
 Task<void> Chat::work() {
   for (;;) {
-    while (lines_.empty() && !told_waits_) co_await lines_changed_.wait();
+    while (code_ || (lines_.empty() && !told_waits_)) co_await lines_changed_.wait();
     working_ = true;
     interrupts_ = 0;
     if (lines_.empty()) {
@@ -396,8 +402,20 @@ Task<void> Chat::do_line(std::string line) {
 Task<void> Chat::at_once(std::string line) {
   auto typed = read_typed_line(line);
   stage_.print("> " + clean_for_display(line));
+  aside_ = true;
   auto done = co_await as_result(command(typed.slash->command, std::move(typed.rest)));
+  aside_ = false;
   if (!done) show_error(done.error());
+}
+
+void Chat::busy(std::string what) {
+  if (aside_) return;
+  view_.begin(std::move(what));
+  lines_changed_.notify_all();
+}
+
+void Chat::idle() {
+  if (!aside_) view_.end();
 }
 
 Task<void> Chat::say_to_model(std::string text) {

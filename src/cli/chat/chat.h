@@ -17,6 +17,7 @@
 
 #include "agent/grants.h"
 #include "base/scope.h"
+#include "base/semaphore.h"
 #include "base/waiting.h"
 #include "cli/agent_host.h"
 #include "cli/chat/stage.h"
@@ -35,7 +36,7 @@ class Chat {
 
   // Before the host is made: who is asked.
   void connect(HostOptions& options);
-  // Afterwards. `no_model`: why there is none; empty: there is.
+  // Afterwards. `no_model`: why there is no model, and what to do about it.
   void attach(AgentHost& house, std::shared_ptr<Model> model, std::string no_model);
 
   // Until the person leaves, or until leave(); returns the exit code. `resume`: the conversation to go on with.
@@ -60,7 +61,11 @@ class Chat {
   Task<void> say_to_model(std::string text);
   Task<void> run_shell(std::string command);
   Task<void> at_once(std::string line);
+  Task<void> talk(std::string first_words, std::string resume);
   Task<void> begin_agent(std::string resume);
+  // Of commands: what is shown while one works, unless it is done beside the agent.
+  void busy(std::string what);
+  void idle();
   Task<void> end_agent();
   void show_intro(bool resumed);
   void show_transcript();
@@ -74,6 +79,7 @@ class Chat {
   // questions.cpp: what the host asks
   Task<bool> permit(PermissionQuestion question);
   Task<bool> approve(ApprovalQuestion question);
+  Task<bool> approve_new(ApprovalQuestion question);
   Task<bool> approve_change(ChangedToolQuestion question);
   Task<ElicitResult> answer(ElicitRequest question, CallContext context);
   Task<bool> approve_skill(SkillQuestion question);
@@ -121,6 +127,7 @@ class Chat {
   std::string for_model_;              // what the person's own commands printed, for the next message
   std::vector<std::string> kept_ids_;  // of the list that was shown last
 
+  Semaphore turns_{1};  // questions: one after the other
   Grants grants_;
   std::set<std::uint64_t> own_calls_;  // the person's
   std::uint64_t next_call_ = std::uint64_t{1} << 60;

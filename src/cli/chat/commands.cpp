@@ -7,6 +7,7 @@
 
 #include "agent/conversation/conversation.h"
 #include "base/as_result.h"
+#include "base/offload.h"
 #include "base/strings.h"
 #include "catalog/naming.h"
 #include "cli/chat/chat.h"
@@ -64,8 +65,7 @@ Task<void> Chat::command(Slash command, std::string rest) {
       break;
     case Slash::compact:
       if (!agent_) co_return no_model();
-      view_.begin("Shortening");
-      lines_changed_.notify_all();
+      busy("Shortening");
       co_await agent_->compact();
       break;
     case Slash::mcp:
@@ -131,13 +131,11 @@ Task<void> Chat::mcp(std::string rest) {
   const auto name = words[1];
   require_server(name);
   if (verb == "reconnect") {
-    view_.begin(fmt::format("Connecting to {}", safe_name(name, 60)));
-    lines_changed_.notify_all();
+    busy(fmt::format("Connecting to {}", safe_name(name, 60)));
     co_await host.reconnect(name);
     view_.note(fmt::format("Connected to \"{}\".", safe_name(name, 80)));
   } else if (verb == "login") {
-    view_.begin(fmt::format("Signing in at {}", safe_name(name, 60)));
-    lines_changed_.notify_all();
+    busy(fmt::format("Signing in at {}", safe_name(name, 60)));
     const auto result = co_await host.sign_in(name);
     view_.note(fmt::format("Signed in at \"{}\" by {}.", safe_name(name, 80), safe_name(result.issuer, 200)));
   } else {
@@ -153,8 +151,7 @@ Task<void> Chat::mcp(std::string rest) {
 Task<void> Chat::mcp_server(std::string name) {
   require_server(name);
   auto& host = house_->host;
-  view_.begin(fmt::format("Looking at {}", safe_name(name, 60)));
-  lines_changed_.notify_all();
+  busy(fmt::format("Looking at {}", safe_name(name, 60)));
   auto started = co_await as_result(host.start({name}));
   std::string out;
   const auto section = [&](std::string_view title, const std::vector<std::string>& items) {
@@ -252,8 +249,7 @@ Task<void> Chat::connect_server(std::string rest) {
     if (problem.severity == Severity::error) throw Error(Errc::invalid_argument, problem.text());
   }
   if (parsed.servers.empty()) throw Error(Errc::invalid_argument, "that is neither a URL nor a command");
-  view_.begin(fmt::format("Connecting to {}", safe_name(name, 60)));
-  lines_changed_.notify_all();
+  busy(fmt::format("Connecting to {}", safe_name(name, 60)));
   host.add_server(parsed.servers.front());
   co_await host.start({name});
   for (const auto& status : host.status()) {
@@ -272,10 +268,9 @@ Task<void> Chat::connect_server(std::string rest) {
 
 Task<void> Chat::list_tools(std::string rest) {
   auto& host = house_->host;
-  view_.begin("Starting servers");
-  lines_changed_.notify_all();
+  busy("Starting servers");
   co_await host.start();
-  view_.end();
+  idle();
   const auto catalog = host.catalog();
   const auto words = words_of(rest);
   if (words.size() == 1) {
@@ -306,8 +301,7 @@ Task<void> Chat::call_tool(std::string rest) {
   auto words = words_of(rest);
   if (words.empty()) throw Error(Errc::invalid_argument, "/call needs a tool: /call TOOL KEY=VALUE…");
   auto& host = house_->host;
-  view_.begin(fmt::format("Calling {}", safe_name(words.front(), 60)));
-  lines_changed_.notify_all();
+  busy(fmt::format("Calling {}", safe_name(words.front(), 60)));
   const auto entry = co_await host.find_tool(words.front());
   words.erase(words.begin());
   ArgumentSources sources;
@@ -322,7 +316,7 @@ Task<void> Chat::call_tool(std::string rest) {
   options.call_id = ++next_call_;
   own_calls_.insert(options.call_id);
   auto result = co_await host.call(entry.name, Payload(std::move(arguments)), std::move(options));
-  view_.end();
+  idle();
   const auto failed = result.is_error;
   const auto text = clean_for_display(text_of(result));
   if (failed) view_.fault("The tool reported an error:");
@@ -358,6 +352,7 @@ Task<std::string> Chat::choose_conversation() {
     view_.note("No conversation of this directory is kept.");
     co_return std::string();
   }
+  const auto turn = co_await turns_.acquire();
   Stage::Question asked(stage_);
   std::vector<std::string> lines{"Conversations of this directory, the newest first:"};
   for (const auto& one : kept) {
@@ -396,9 +391,8 @@ Task<void> Chat::change_model(std::string rest) {
     }
     co_return;
   }
-  Settings settings = settings_;
-  settings.model = rest;
-  model_ = agent_model(settings);
+  // A key may be asked of the store of secrets.
+  model_ = co_await offload(Pool::slow, [house = house_, rest] { return house->model_named(rest); });
   no_model_.clear();
   if (agent_) {
     agent_->set_model(model_);

@@ -14,6 +14,7 @@
 #include "cli/sign_in.h"
 #include "cli/texts/form_words.h"
 #include "cli/texts/present.h"
+#include "entries/consent_text.h"
 #include "text/visible_text.h"
 
 namespace patchbay::cli {
@@ -46,12 +47,16 @@ void Chat::connect(HostOptions& options) {
 }
 
 Task<std::string> Chat::paste_address(std::function<Task<std::string>(SignInPage)> ask, SignInPage page) {
+  const auto turn = co_await turns_.acquire();
   const auto pause = co_await stage_.pause();
   co_return co_await ask(std::move(page));
 }
 
 Task<bool> Chat::permit(PermissionQuestion question) {
   if (own_calls_.contains(question.context.call_id) || grants_.cover(question)) co_return true;
+  const auto turn = co_await turns_.acquire();
+  // What was answered meanwhile may have been about this as well.
+  if (grants_.cover(question)) co_return true;
   const auto possible = possible_grants(question);
   Stage::Question asked(stage_);
   asked.say(permission_lines(question, view_.look()));
@@ -99,6 +104,7 @@ Task<bool> Chat::permit(PermissionQuestion question) {
 Task<bool> Chat::approve(ApprovalQuestion question) {
   std::optional<bool> said;
   {
+    const auto turn = co_await turns_.acquire();
     const auto pause = co_await stage_.pause();
     said = co_await ask_approval(io_, waiting_, question.server);
   }
@@ -107,17 +113,31 @@ Task<bool> Chat::approve(ApprovalQuestion question) {
   co_return co_await remember_approval(settings_, say, std::move(question.server), *said);
 }
 
+// A server that nobody declared: the model has found its command or URL.
+Task<bool> Chat::approve_new(ApprovalQuestion question) {
+  const auto turn = co_await turns_.acquire();
+  Stage::Question asked(stage_);
+  asked.say(fmt::format("The model wants to use a server that is not declared, \"{}\":\n{}",
+                        visible_text(question.server.name), consent_block(question.server, "  ", stage_.room())));
+  const auto typed = co_await asked.ask("Connect to it, for this conversation? [y/n] ");
+  const auto word = to_lower_ascii(trim(typed.value_or("")));
+  co_return word == "y" || word == "yes";
+}
+
 Task<bool> Chat::approve_change(ChangedToolQuestion question) {
+  const auto turn = co_await turns_.acquire();
   const auto pause = co_await stage_.pause();
   co_return co_await ask_about_change(io_, waiting_, std::move(question));
 }
 
 Task<ElicitResult> Chat::answer(ElicitRequest question, CallContext context) {
+  const auto turn = co_await turns_.acquire();
   const auto pause = co_await stage_.pause();
   co_return co_await ask_user(io_, waiting_, std::move(question), std::move(context));
 }
 
 Task<bool> Chat::approve_skill(SkillQuestion question) {
+  const auto turn = co_await turns_.acquire();
   Stage::Question asked(stage_);
   std::vector<std::string> lines{fmt::format("The model wants to follow the skill \"{}\" of the server \"{}\"{}:",
                                              visible_text(question.skill.frontmatter["name"].as_text()),

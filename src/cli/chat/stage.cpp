@@ -118,7 +118,7 @@ void Stage::take(const terminal::Key& key) {
     return;
   }
   if (open_ == nullptr) {
-    if (event != EditEvent::none && on_edit) on_edit(event);
+    if (on_edit) on_edit(event);
     return;
   }
   switch (event) {
@@ -152,9 +152,11 @@ void Stage::resized() {
 
 void Stage::continued() {
   if (closed_ || paused_) return;
-  tty_.cooked();
-  tty_.raw();
-  shown_ = {};
+  // After Ctrl-Z it is already as we want it.
+  if (!tty_.is_raw()) {
+    tty_.raw_again();
+    shown_ = {};
+  }
   resized();
 }
 
@@ -194,6 +196,10 @@ Task<void> Stage::run() {
 }
 
 // ---- questions
+
+void Stage::withdraw() {
+  if (open_ != nullptr) open_->answer.set(std::nullopt);
+}
 
 Stage::Question::Question(Stage& stage) : stage_(stage) { stage.question_ = this; }
 

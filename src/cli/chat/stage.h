@@ -67,6 +67,8 @@ class Stage {
     Stage& stage_;
   };
   bool is_asking() const noexcept { return question_ != nullptr; }
+  // Nobody answers the question that is open, if any.
+  void withdraw();
 
   // While one lives, the terminal is as programs expect it, with lines and signals, and the region is away: for whoever
   // asks by itself. Made by pause(). say() writes at once.

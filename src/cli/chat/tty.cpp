@@ -107,6 +107,17 @@ void Tty::cooked() {
   ::tcsetattr(descriptor_.native_handle(), TCSADRAIN, &restore.before);
 }
 
+bool Tty::is_raw() const {
+  termios now{};
+  auto& descriptor = const_cast<asio::posix::stream_descriptor&>(descriptor_);
+  return ::tcgetattr(descriptor.native_handle(), &now) == 0 && (now.c_lflag & ICANON) == 0;
+}
+
+void Tty::raw_again() {
+  raw_ = false;
+  raw();
+}
+
 void Tty::suspend() {
   const bool was_raw = raw_;
   cooked();

@@ -28,6 +28,9 @@ class Tty {
   void raw();
   // As it was: lines, and signals.
   void cooked();
+  // Whether it still is: a shell that had it meanwhile may have changed that.
+  bool is_raw() const;
+  void raw_again();
   // Stops the process like the terminal does at Ctrl-Z, and goes on where it was.
   void suspend();
 

@@ -34,12 +34,11 @@ class Ground final : public acp::SessionGround {
   Ground(const Settings& settings, Io& io, const Runtime& runtime, const acp::SessionWish& wish)
       : settings_(settings),
         resume_(wish.resume),
-        model_(agent_model(settings_)),
         house_(settings_, io, runtime, host_options_of(settings_, io, wish),
                [&io](const std::string& text) { io.talk(text); }) {}
 
   Host& host() override { return house_.host; }
-  std::shared_ptr<Model> model() override { return model_; }
+  std::shared_ptr<Model> model() override { return house_.model(); }
   AgentOptions options() override {
     auto options = agent_options(settings_);
     options.resume = resume_;
@@ -61,7 +60,6 @@ class Ground final : public acp::SessionGround {
 
   Settings settings_;
   std::string resume_;
-  std::shared_ptr<Model> model_;
   AgentHost house_;
 };
 

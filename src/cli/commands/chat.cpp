@@ -78,9 +78,9 @@ Task<void> follow_signals(asio::signal_set& signals, Chat& chat, int& by) {
 }
 
 // Why there is no model, and what to do about it; empty: there is one.
-std::string find_model(const Settings& settings, std::shared_ptr<Model>& model) {
+std::string find_model(const Settings& settings, const AgentHost& house, std::shared_ptr<Model>& model) {
   try {
-    model = agent_model(settings);
+    model = house.model();
     return {};
   } catch (const Error& error) {
     // One that was asked for by name has to be there.
@@ -96,10 +96,6 @@ int chat(const Settings& settings, Io& io, const Runtime& runtime) {
     throw Error(Errc::invalid_argument,
                 "a conversation needs a terminal, and this is none; for one answer in a script: patchbay -p 'TEXT'");
   }
-  std::shared_ptr<Model> model;
-  auto no_model = find_model(settings, model);
-  const bool chosen_later = settings.resume && settings.resume->empty();
-  auto resume = model && !chosen_later ? conversation_to_resume(settings) : std::string();
   auto options = agent_host_options(settings, io);
 
   asio::io_context loop(1);
@@ -109,6 +105,10 @@ int chat(const Settings& settings, Io& io, const Runtime& runtime) {
   chat.connect(options);
   AgentHost house(settings, stage_io, runtime, std::move(options),
                   [&stage_io](const std::string& line) { stage_io.talk(line); });
+  std::shared_ptr<Model> model;
+  auto no_model = find_model(settings, house, model);
+  const bool chosen_later = settings.resume && settings.resume->empty();
+  auto resume = model && !chosen_later ? conversation_to_resume(settings) : std::string();
   chat.attach(house, std::move(model), std::move(no_model));
 
   Result<int> outcome = 0;

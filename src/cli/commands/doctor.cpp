@@ -14,6 +14,7 @@
 #include "cli/texts/remedy_words.h"
 #include "cli/texts/sandbox_words.h"
 #include "cli/vault.h"
+#include "cli/words/channel_flags.h"
 #include "cli/words/permission_flags.h"
 #include "host/start/stored_secrets.h"
 #include "inspect/checkup.h"
@@ -91,6 +92,21 @@ std::vector<Finding> check_sandboxes(const LoadedConfig& config) {
   return out;
 }
 
+// Servers that may push messages, or that somebody names in vain.
+std::vector<Finding> check_channels(const LoadedConfig& config, const Settings& settings) {
+  std::vector<Finding> out;
+  const auto options = channel_options(settings);
+  for (const auto& server : config.servers) {
+    if (server.standing != ServerStanding::active) continue;
+    const auto verdict = judge_channel(server, layers_of(config.settings), options);
+    const auto words = channel_words(verdict);
+    if (words.empty()) continue;
+    out.push_back(
+        {verdict.open() ? FindingLevel::ok : FindingLevel::note, "server", server.name, "channel: " + words, {}});
+  }
+  return out;
+}
+
 // Everything that can be seen without starting a server.
 Checkup look(const Settings& settings) {
   auto declared = load_declared(settings);
@@ -113,6 +129,7 @@ Checkup look(const Settings& settings) {
   add(findings, check_environment(machine, config.environment));
   add(findings, check_servers(config, machine));
   add(findings, check_sandboxes(config));
+  add(findings, check_channels(config, settings));
   std::erase_if(findings, [&](const Finding& finding) {
     return finding.area == "server" && !is_asked_for(settings, finding.subject);
   });

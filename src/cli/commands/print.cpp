@@ -22,6 +22,7 @@
 #include "base/loop_clock.h"
 #include "base/scope.h"
 #include "base/strings.h"
+#include "base/timeout.h"
 #include "cli/agent_host.h"
 #include "cli/context.h"
 #include "cli/output_lines.h"
@@ -42,6 +43,9 @@ Format format_of(const Settings& settings) {
 // A pipe that somebody holds open and never writes to must not hold us up where
 // words are given as well.
 constexpr int wait_for_stdin_ms = 3000;
+
+// Servers have ended and everything is written by then, if anybody reads.
+constexpr std::chrono::milliseconds after_interrupt{10'000};
 
 bool stdin_has_something() {
   pollfd waiting{STDIN_FILENO, POLLIN, 0};
@@ -281,7 +285,6 @@ int not_begun(const Error& error, const Settings& settings, Io& io) {
 
 int print_once(const Settings& settings, Io& io, const Runtime& given) {
   auto text = words_and_stdin(settings, io);
-  auto model = agent_model(settings);
   Printed printed(settings, io);
   auto options = agent_host_options(settings, io);
   options.permission.ask = [](PermissionQuestion question) -> Task<bool> {
@@ -295,32 +298,40 @@ int print_once(const Settings& settings, Io& io, const Runtime& given) {
   auto wanted = agent_options(settings);
   wanted.resume = conversation_to_resume(settings);
   wanted.on_event = [&printed](const AgentEvent& event) { printed.heard(event); };
-  Agent agent(house.host, std::move(model), std::move(wanted));
+  Agent agent(house.host, house.model(), std::move(wanted));
   printed.attach(house, agent, loop_clock(loop.get_executor()));
 
   int code = 0;
   int stopped_by = 0;
   std::optional<Error> unwritten;
-  Scope scope(loop.get_executor());
+  Scope working(loop.get_executor());
+  Scope writing(loop.get_executor());
   Scope side(loop.get_executor());
   asio::signal_set signals(loop, SIGINT, SIGTERM, SIGHUP);
-  auto asking = scope.spawn(print_to_end(agent, house.host, std::move(text), printed, code));
+  auto work = working.spawn(print_to_end(agent, house.host, std::move(text), printed, code));
   // Whoever has stopped reading wants nothing more.
-  scope.spawn(
-      [](Printed& p, Spawned work, Scope& beside, asio::signal_set& s, std::optional<Error>& fault) -> Task<void> {
-        auto written = co_await as_result(p.output().write());
-        if (!written) fault = written.error();
-        if (!written) work.cancel();
-        beside.cancel();
-        s.cancel();
-      }(printed, asking, side, signals, unwritten));
-  side.spawn([](asio::signal_set& s, Spawned work, int& by) -> Task<void> {
+  writing.spawn([](Printed& p, Spawned asking, std::optional<Error>& fault) -> Task<void> {
+    auto written = co_await as_result(p.output().write());
+    if (written) co_return;
+    fault = written.error();
+    asking.cancel();
+  }(printed, work, unwritten));
+  side.spawn([](asio::signal_set& s, Spawned asking, int& by) -> Task<void> {
     by = co_await s.async_wait(asio::use_awaitable);
-    work.cancel();
-    (void)co_await s.async_wait(asio::use_awaitable);
-    // What the reader has not taken is left.
-    _exit(128 + by);
-  }(signals, asking, stopped_by));
+    asking.cancel();
+    // What a reader has not taken by then, or at a second signal, is left.
+    auto again = co_await as_result(with_timeout(
+        [](asio::signal_set& more) -> Task<void> { (void)co_await more.async_wait(asio::use_awaitable); }(s),
+        as_duration(after_interrupt), "waiting for the reader"));
+    if (again || again.error().code() == Errc::timeout) _exit(128 + by);
+  }(signals, work, stopped_by));
+  Scope ending(loop.get_executor());
+  ending.spawn([](Scope& first, Scope& second, Scope& beside, asio::signal_set& s) -> Task<void> {
+    co_await first.join();
+    co_await second.join();
+    beside.cancel();
+    s.cancel();
+  }(working, writing, side, signals));
   loop.run();
   if (stopped_by != 0) return 128 + stopped_by;
   if (*io.reader_left) return 0;

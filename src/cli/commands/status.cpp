@@ -20,6 +20,7 @@
 #include "cli/texts/remedy_words.h"
 #include "cli/texts/sandbox_words.h"
 #include "cli/texts/state_words.h"
+#include "cli/words/channel_flags.h"
 #include "entries/consent_text.h"
 #include "gateway/host_view.h"
 #include "host/server_error.h"
@@ -38,6 +39,7 @@ struct Client : StateWords {
   const ServerConfig* entry = nullptr;
   std::optional<KeptDescription> about;
   SandboxState sandbox;  // what would hold, or holds
+  ChannelVerdict channel = {};
 };
 
 struct State {
@@ -73,6 +75,7 @@ Json client_json(const Client& client) {
                                ? Json{{"error", client.last_failure->error}, {"age", client.last_failure->age.count()}}
                                : Json()}};
   if (client.sandbox.mode != SandboxMode::off) out["sandbox"] = sandbox_json(client.sandbox);
+  if (auto channel = channel_json(client.channel); !channel.is_null()) out["channel"] = std::move(channel);
   return out;
 }
 
@@ -116,6 +119,9 @@ int show(const State& state, const Settings& settings, Io& io, bool live) {
                                   scope_word(client.entry->origin.scope), state_line(client, io.color)));
       if (client.sandbox.mode != SandboxMode::off) {
         print_lines(io, fmt::format("    sandbox: {}\n", sandbox_words(client.sandbox)));
+      }
+      if (const auto words = channel_words(client.channel); !words.empty()) {
+        print_lines(io, fmt::format("    channel: {}\n", words));
       }
       const bool failed = client.state == ServerState::failed && client.entry->standing == ServerStanding::active;
       if (failed && has_log(*client.entry)) print_lines(io, fmt::format("    {}\n", log_words(client.entry->name)));
@@ -202,7 +208,11 @@ State kept_state(const Settings& settings, const KeptView& view) {
     }
   }
   Sandboxes sandboxes(view.declared.config);
-  for (auto& client : out.clients) client.sandbox = sandboxes.of(*client.entry);
+  const auto channels = channel_options(settings);
+  for (auto& client : out.clients) {
+    client.sandbox = sandboxes.of(*client.entry);
+    client.channel = judge_channel(*client.entry, layers_of(view.declared.config.settings), channels);
+  }
   const auto catalog = view.catalog();
   for (const auto& entry : catalog->tools()) {
     if (is_meant(settings, entry.server)) out.tools.push_back(tool_json(entry));
@@ -288,6 +298,7 @@ Task<int> status_checked(Context& context) {
     client.entry = &server;
     client.server = server.name;
     client.sandbox = sandboxes.of(server);
+    client.channel = judge_channel(server, layers_of(config.settings), channel_options(settings));
     client.state = status->state;
     client.reason = to_string(status->reason);
     client.error = status->error           ? status->error->message()

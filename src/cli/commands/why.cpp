@@ -16,6 +16,7 @@
 #include "cli/texts/present.h"
 #include "cli/texts/remedy_words.h"
 #include "cli/texts/time_words.h"
+#include "cli/words/channel_flags.h"
 #include "cli/words/named_server.h"
 #include "cli/words/permission_flags.h"
 #include "entries/consent_text.h"
@@ -340,7 +341,7 @@ int show(const Declared& declared, const Question& question, const Answered& ans
   const auto own_file = declared.store.places().config_file;
   std::optional<ServerExplanation> server;
   if (question.server != nullptr) {
-    server = explain_server(declared.config, *question.server, own_file);
+    server = explain_server(declared.config, *question.server, own_file, channel_options(settings));
   }
   if (question.tool.empty()) {
     answer(settings, io, {{"server", server_json(declared.config, *server, answered)}, {"tool", Json()}},

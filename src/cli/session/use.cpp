@@ -49,6 +49,7 @@ std::string flags_against_session(const Settings& settings) {
   note(settings.trust_project, "--trust-project");
   note(settings.builtin, "--builtin");
   note(settings.ide, "--ide");
+  note(!settings.channels.empty(), "--channels");
   note(settings.allow_run, "--allow-run");
   note(!settings.sandbox.empty(), "--sandbox");
   note(!settings.root.empty(), "--root");

@@ -16,6 +16,9 @@ bool is_made_of(std::string_view text, std::string_view more) {
   });
 }
 
+// Never a command.
+bool is_channel(std::string_view word, bool) { return word.starts_with("server:") || word.starts_with("plugin:"); }
+
 // NAME=value
 bool is_assignment(std::string_view word, bool) {
   const auto sign = word.find('=');
@@ -148,6 +151,9 @@ constexpr FlagEntry flags[] = {
      "Run local servers in a sandbox, as far as this machine can (auto, also without a value), or not at all where it "
      "cannot (required); entries and settings can ask for more, never for less. Accepted words",
      &Settings::sandbox},
+    {"--channels", FlagGroup::servers, FlagValue("CHANNELS", "a channel", "server:chat"),
+     "Servers that may push messages into the conversation: server:NAME, plugin:NAME@MARKETPLACE (repeatable)",
+     &Settings::channels, is_channel},
     {"--no-session", FlagGroup::servers, none, "Do not use the session of this directory", &Settings::no_session},
 
     {"--allowedTools,--allowed-tools", FlagGroup::permissions, FlagValue("RULES", "a rule", "mcp__server__tool"),

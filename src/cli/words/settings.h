@@ -75,6 +75,7 @@ struct Settings {
   bool builtin = false;
   bool ide = false;
   bool allow_run = false;
+  std::vector<std::string> channels;  // servers that may push messages
   std::string root;     // of the built-in server; empty: the current directory
   std::string sandbox;  // "auto" or "required"; empty: as entries and settings say
 

@@ -1,7 +1,5 @@
 #include "host/hooks/hook_runner.h"
 
-#include <array>
-
 #include <boost/asio/this_coro.hpp>
 #include <fmt/format.h>
 
@@ -14,6 +12,7 @@
 #include "hooks/hook_input.h"
 #include "http/url.h"
 #include "process/process.h"
+#include "process/to_the_end.h"
 #include "text/clean_text.h"
 
 namespace patchbay {
@@ -40,45 +39,6 @@ constexpr Patience impatient{.after_eof = 0ms, .after_interrupt = 200ms, .after_
 constexpr Patience at_once{.after_eof = 0ms, .after_interrupt = 0ms, .after_terminate = 0ms};
 
 Error failed(std::string why) { return {Errc::config, std::move(why)}; }
-
-// Writes the input while the command is free to write first, to read some of it, or none.
-class Feeder : public std::enable_shared_from_this<Feeder> {
- public:
-  Feeder(Process& process, std::shared_ptr<const std::string> text) : process_(process), text_(std::move(text)) {}
-
-  void go_on() {
-    while (sent_ < text_->size()) {
-      const auto written = process_.write_some(std::string_view(*text_).substr(sent_));
-      if (!written) return;  // it does not want the rest
-      if (*written == 0) {
-        process_.when_writable([weak = weak_from_this()] {
-          if (const auto self = weak.lock()) self->go_on();
-        });
-        return;
-      }
-      sent_ += *written;
-    }
-    process_.close_input();
-  }
-
- private:
-  Process& process_;  // outlives it
-  std::shared_ptr<const std::string> text_;
-  std::size_t sent_ = 0;
-};
-
-// Until the command has ended and what it wrote is read, or there is too much of it.
-Task<void> read_to_end(Process& process, std::string& output) {
-  std::array<char, 8u << 10> buffer;
-  for (;;) {
-    const auto length = co_await process.read_some(buffer);
-    if (!length || *length == 0) break;
-    output.append(buffer.data(), *length);
-    if (output.size() > most_output) co_return;
-  }
-  while (!process.ended()) (void)co_await process.ended_within(1h);
-  co_await process.take_waiting_errors();
-}
 
 std::string took_too_long(const Hook& hook) {
   return fmt::format("it took longer than {:g} s, the limit",
@@ -139,17 +99,12 @@ Task<HookAnswer> HookRunner::ask_command(std::shared_ptr<const Due> due, std::sh
   auto feeder = std::make_shared<Feeder>(process, due->text);
   feeder->go_on();
   std::string output;
-  auto outcome = co_await as_result(
-      with_timeout(read_to_end(process, output), as_duration(hook->setting.timeout), took_too_long(*hook)));
+  auto outcome = co_await as_result(with_timeout(read_to_end(process, output, most_output),
+                                                 as_duration(hook->setting.timeout), took_too_long(*hook)));
   feeder.reset();
 
-  // From here on nothing may be left half done, whether or not somebody still waits.
-  const bool throws = co_await asio::this_coro::throw_if_cancelled();
-  co_await asio::this_coro::throw_if_cancelled(false);
-  const auto& patience = outcome || outcome.error().code() == Errc::timeout ? impatient : at_once;
-  Result<ShutdownStep> ended = fail(Errc::internal, "");
-  for (int tries = 0; !ended && tries < 10; ++tries) ended = co_await as_result(process.shutdown(patience));
-  co_await asio::this_coro::throw_if_cancelled(throws);
+  const auto patience = outcome || outcome.error().code() == Errc::timeout ? impatient : at_once;
+  co_await shut_down(process, patience);
 
   if (!outcome) throw std::move(outcome).error();
   if (output.size() > most_output) throw failed("it printed more than 1 MiB, the limit");

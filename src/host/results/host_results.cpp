@@ -1,5 +1,6 @@
 #include "host/results/host_results.h"
 
+#include <algorithm>
 #include <charconv>
 #include <map>
 #include <utility>
@@ -8,6 +9,7 @@
 
 #include "base/as_result.h"
 #include "base/offload.h"
+#include "host/results/image_scaler.h"
 #include "protocol/codec.h"
 #include "results/outline.h"
 #include "results/pointer.h"
@@ -69,8 +71,9 @@ struct Fitting {
   std::string reading;
 };
 
-ModelResult fit(const ResultStore& store, const Fitting& how, const CallToolResult& result) {
-  auto draft = draft_of(result);
+ModelResult fit(const ResultStore& store, const Fitting& how, const CallToolResult& result,
+                const ScaledImages& scaled) {
+  auto draft = draft_of(result, {}, scaled);
   const bool small = fits(draft, how.budget);
   if (small && draft.not_shown.empty()) return whole(std::move(draft), how.budget, how.tool, {});
   auto kept = Result<std::string>(std::unexpect, Errc::config, std::string());
@@ -122,12 +125,35 @@ Task<Payload> HostResults::inserted(Payload arguments, std::string principal, st
   co_return Payload(value_or_throw(std::move(made)));
 }
 
-Task<ModelResult> HostResults::for_model(std::string tool, Json tool_meta, CallToolResult result,
-                                         std::string principal) const {
+Task<ScaledImages> HostResults::scaled(std::shared_ptr<const CallToolResult> result, Runtime runtime) {
+  ScaledImages out;
+  if (std::ranges::none_of(result->content, [](const Content& block) { return image_data(block) != nullptr; })) {
+    co_return out;
+  }
+  const auto wishes = co_await offload(Pool::read, [result] { return images_to_scale(*result); });
+  if (wishes.empty()) co_return out;
+  const auto program = images_program();
+  if (program.empty()) co_return out;
+  for (const auto& wish : wishes) {
+    auto bytes = co_await offload(Pool::read, [result, at = wish.block] { return image_bytes(*result, at); });
+    if (auto made = co_await scale_image(program, std::move(bytes), wish, runtime)) {
+      out.emplace(wish.block, std::move(*made));
+    }
+  }
+  co_return out;
+}
+
+Task<ModelResult> HostResults::for_model(std::string tool, Json tool_meta, CallToolResult result, std::string principal,
+                                         Runtime runtime) const {
   Fitting how{.tool = std::move(tool), .budget = budget_, .conversation = {}, .reading = options_.reading};
   how.budget.characters = asked_characters(tool_meta);
   if (keep_ && !options_.conversation.empty()) how.conversation = conversation_of(principal);
-  auto work = [store = store_, how = std::move(how), given = std::move(result)] { return fit(store, how, given); };
+  const auto store = store_;
+  const auto given = std::make_shared<const CallToolResult>(std::move(result));
+  auto images = co_await scaled(given, std::move(runtime));
+  auto work = [store, how = std::move(how), given, images = std::move(images)] {
+    return fit(store, how, *given, images);
+  };
   co_return co_await offload(Pool::read, std::move(work));
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <string>
 
 #include <patchbay/config.h>
@@ -12,6 +13,7 @@
 #include <patchbay/task.h>
 #include <patchbay/types.h>
 
+#include "base/runtime.h"
 #include "host/results/result_store.h"
 #include "results/fit.h"
 #include "results/handle.h"
@@ -34,10 +36,12 @@ class HostResults {
   // Throws Errc::invalid_argument for a result that this conversation does not have.
   Task<Payload> inserted(Payload arguments, std::string principal, std::size_t most_bytes) const;
 
-  Task<ModelResult> for_model(std::string tool, Json tool_meta, CallToolResult result, std::string principal) const;
+  Task<ModelResult> for_model(std::string tool, Json tool_meta, CallToolResult result, std::string principal,
+                              Runtime runtime = {}) const;
   Task<ResultPart> read(ResultQuery query, std::string principal) const;
 
  private:
+  static Task<ScaledImages> scaled(std::shared_ptr<const CallToolResult> result, Runtime runtime);
   std::string conversation_of(const std::string& principal) const;
 
   ResultOptions options_;

@@ -1,14 +1,12 @@
 #include "host/start/helper_command.h"
 
-#include <array>
-
-#include <boost/asio/this_coro.hpp>
 #include <fmt/format.h>
 
 #include "base/as_result.h"
 #include "base/strings.h"
 #include "base/timeout.h"
 #include "process/process.h"
+#include "process/to_the_end.h"
 #include "text/clean_text.h"
 
 namespace patchbay {
@@ -18,19 +16,6 @@ using namespace std::chrono_literals;
 
 constexpr Patience impatient{.after_eof = 0ms, .after_interrupt = 200ms, .after_terminate = 200ms};
 constexpr std::size_t shown_error = 300;
-
-// Until the command has ended and its output is read, or there is too much of it.
-Task<void> read_all(Process& process, std::string& output, std::size_t limit) {
-  std::array<char, 8 << 10> buffer;
-  for (;;) {
-    const auto length = co_await process.read_some(buffer);
-    if (!length || *length == 0) break;
-    output.append(buffer.data(), *length);
-    if (output.size() > limit) co_return;
-  }
-  while (!process.ended()) (void)co_await process.ended_within(1h);
-  co_await process.take_waiting_errors();
-}
 
 }  // namespace
 
@@ -50,14 +35,9 @@ Task<std::string> run_helper(HelperCommand command, Runtime runtime) {
   process.close_input();
   std::string output;
   auto outcome = co_await as_result(
-      with_timeout(read_all(process, output, command.output), as_duration(command.time), "it took too long"));
+      with_timeout(read_to_end(process, output, command.output), as_duration(command.time), "it took too long"));
 
-  // From here on nothing may be left half done, whether or not somebody still waits.
-  const bool throws = co_await asio::this_coro::throw_if_cancelled();
-  co_await asio::this_coro::throw_if_cancelled(false);
-  Result<ShutdownStep> ended = fail(Errc::internal, "");
-  for (int tries = 0; !ended && tries < 10; ++tries) ended = co_await as_result(process.shutdown(impatient));
-  co_await asio::this_coro::throw_if_cancelled(throws);
+  co_await shut_down(process, impatient);
 
   if (!outcome && outcome.error().code() == Errc::timeout) {
     throw Error(Errc::config, fmt::format("{} took longer than {:g} s, the limit, and was ended", command.label,

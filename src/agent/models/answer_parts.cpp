@@ -1,0 +1,95 @@
+#include "agent/models/answer_parts.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/crypto.h"
+#include "base/strings.h"
+
+namespace patchbay {
+
+std::string data_url(const ModelImage& image) { return fmt::format("data:{};base64,{}", image.mime_type, image.data); }
+
+std::string instead_of(const ModelImage& image) {
+  return fmt::format("(an image of {} x {} pixels; this model is not given images)", image.width, image.height);
+}
+
+std::string joined_texts(const std::vector<std::string>& texts) { return join(texts, "\n\n"); }
+
+std::string plain_name(std::string_view name, std::size_t most) {
+  std::string plain(name.substr(0, most));
+  for (char& c : plain) {
+    const bool fits =
+        (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
+    if (!fits) c = '_';
+  }
+  return plain.empty() ? "unknown" : plain;
+}
+
+std::string short_id(std::string_view id, std::size_t most) {
+  return id.size() <= most ? std::string(id) : sha256_hex(id).substr(0, std::min<std::size_t>(most, 32));
+}
+
+std::string arguments_text(const ModelToolUse& use) { return use.broken.empty() ? to_text(use.input) : "{}"; }
+
+void read_arguments(ModelToolUse& use, std::string_view arguments) {
+  use.input = Json::object();
+  use.broken.clear();
+  if (trim(arguments).empty()) return;
+  auto value = parse_json(arguments);
+  if (value && value->is_object()) {
+    use.input = std::move(*value);
+  } else {
+    use.broken = arguments;
+  }
+}
+
+ProviderFailure too_many_items() {
+  return {.status = 413, .type = "answer_too_large", .message = "the answer has too many parts"};
+}
+
+ProviderFailure cut_off() { return {.type = "cut_off", .message = "the answer was cut off"}; }
+
+ProviderFailure damaged(const Error& error) {
+  return {.type = "damaged", .message = fmt::format("the answer is not JSON: {}", error.message())};
+}
+
+void ObjectEnd::feed(std::string_view piece) noexcept {
+  for (const char c : piece) {
+    if (in_text_) {
+      if (escaped_) {
+        escaped_ = false;
+      } else if (c == '\\') {
+        escaped_ = true;
+      } else if (c == '"') {
+        in_text_ = false;
+      }
+    } else if (c == '"') {
+      in_text_ = true;
+    } else if (c == '{' || c == '[') {
+      ++depth_;
+    } else if ((c == '}' || c == ']') && depth_ > 0 && --depth_ == 0) {
+      reached_ = true;
+    }
+  }
+}
+
+CallIds::CallIds(const ModelRequest& request) {
+  for (const auto& message : request.messages) {
+    for (const auto& part : message->parts) {
+      if (const auto* use = std::get_if<ModelToolUse>(&part)) taken_.insert(use->id);
+    }
+  }
+  next_ = taken_.size() + 1;
+}
+
+std::string CallIds::take(std::string_view given) {
+  std::string id(given);
+  while (id.empty() || taken_.contains(id)) id = fmt::format("call_{}", next_++);
+  taken_.insert(id);
+  return id;
+}
+
+}  // namespace patchbay

@@ -1,0 +1,74 @@
+// What several providers spell or read in the same way: arguments of calls, ids, names and images. A provider includes
+// it; nothing here knows one. Pure; any thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <patchbay/model.h>
+
+#include "agent/models/provider.h"
+
+namespace patchbay {
+
+// ---- of a request ---------------------------------------------------------------------------------------------------
+
+// "data:image/png;base64,…"
+std::string data_url(const ModelImage& image);
+// What a model is told in place of an image that it cannot look at.
+std::string instead_of(const ModelImage& image);
+// The texts, with an empty line between them.
+std::string joined_texts(const std::vector<std::string>& texts);
+// What a provider that refuses other names takes: letters, digits, _ and -, at most so many. The name of a tool in the
+// pool stays as it is; a name that a model made up must not spoil every request that comes.
+std::string plain_name(std::string_view name, std::size_t most);
+// The same id while it is short enough, else one that stands for it: the same for call and outcome. Another provider
+// may have given it.
+std::string short_id(std::string_view id, std::size_t most);
+// The arguments of a call as text. Those that could not be read go back as an empty object: servers read them again.
+std::string arguments_text(const ModelToolUse& use);
+
+// ---- of an answer ---------------------------------------------------------------------------------------------------
+
+// Calls, or other items, of one answer; one with more is nonsense.
+inline constexpr std::size_t most_answer_items = 1'000;
+ProviderFailure too_many_items();
+// The stream ended before the answer did.
+ProviderFailure cut_off();
+// A piece that is not JSON: something between the server and us has damaged it.
+ProviderFailure damaged(const Error& error);
+
+// Takes arguments as the model wrote them: `input`, or `broken` where that is no object. No text at all is an object
+// without members.
+void read_arguments(ModelToolUse& use, std::string_view arguments);
+
+// Notices where a JSON object that arrives in pieces ends.
+class ObjectEnd {
+ public:
+  void feed(std::string_view piece) noexcept;
+  bool reached() const noexcept { return reached_; }
+
+ private:
+  std::uint32_t depth_ = 0;
+  bool in_text_ = false;
+  bool escaped_ = false;
+  bool reached_ = false;
+};
+
+// Ids for the calls of one answer: as the provider gave them, and made up where it gave none or one that the
+// conversation has already. The same conversation and answer give the same ids.
+class CallIds {
+ public:
+  explicit CallIds(const ModelRequest& request);
+  std::string take(std::string_view given);
+
+ private:
+  std::set<std::string, std::less<>> taken_;
+  std::size_t next_ = 1;
+};
+
+}  // namespace patchbay

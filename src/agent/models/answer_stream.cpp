@@ -1,0 +1,71 @@
+#include "agent/models/answer_stream.h"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/limit_text.h"
+#include "base/pace.h"
+#include "base/strings.h"
+
+namespace patchbay {
+
+AnswerFrames::AnswerFrames(AnswerFraming framing, AnswerReader& reader, std::size_t limit)
+    : framing_(framing), reader_(reader), limit_(limit), events_(limit) {}
+
+Result<AnswerFrames::Outcome> AnswerFrames::feed(std::string_view bytes, const ModelEventSink& tell) {
+  taken_ += bytes.size();
+  if (taken_ > limit_) {
+    return fail(Errc::limit, fmt::format("the answer is larger than {}", limit_text(limit_)));
+  }
+  if (framing_ != AnswerFraming::events) {
+    text_ += bytes;
+    return framing_ == AnswerFraming::lines ? take_lines(tell) : Outcome();
+  }
+  if (auto fed = events_.feed(bytes); !fed) return std::unexpected(fed.error());
+  while (auto event = events_.next()) {
+    if (event->data.empty()) continue;
+    if (auto took = reader_.take(event->event, event->data, tell); !took) return took;
+    if (reader_.complete()) break;
+  }
+  return Outcome();
+}
+
+AnswerFrames::Outcome AnswerFrames::take_lines(const ModelEventSink& tell) {
+  std::size_t begin = 0;
+  for (auto end = text_.find('\n', searched_); end != std::string::npos && !reader_.complete();
+       end = text_.find('\n', begin)) {
+    const auto line = trim(std::string_view(text_).substr(begin, end - begin));
+    begin = end + 1;
+    if (line.empty()) continue;
+    if (auto took = reader_.take("", line, tell); !took) return took;
+  }
+  text_.erase(0, begin);
+  searched_ = text_.size();
+  return {};
+}
+
+AnswerFrames::Outcome AnswerFrames::end(const ModelEventSink& tell) {
+  const auto rest = trim(text_);
+  if (framing_ == AnswerFraming::events || rest.empty() || reader_.complete()) return {};
+  return reader_.take("", rest, tell);
+}
+
+Task<std::optional<ProviderFailure>> read_answer(HttpExchange& exchange, AnswerFraming framing, AnswerReader& reader,
+                                                 std::size_t limit, ModelEventSink tell) {
+  AnswerFrames frames(framing, reader, limit);
+  // A model that answers faster than we read must not have the loop for itself.
+  Pace pace;
+  while (!reader.complete()) {
+    const auto piece = co_await exchange.read();
+    const auto outcome = piece.empty() ? Result<AnswerFrames::Outcome>(frames.end(tell)) : frames.feed(piece, tell);
+    if (!outcome) throw outcome.error();
+    if (!*outcome) co_return outcome->error();
+    if (piece.empty()) break;
+    pace.note(piece.size());
+    if (pace.due()) co_await pace.turn();
+  }
+  co_return std::nullopt;
+}
+
+}  // namespace patchbay

@@ -1,0 +1,234 @@
+#include "agent/models/anthropic.h"
+
+#include <algorithm>
+#include <charconv>
+#include <set>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "agent/models/answer_parts.h"
+#include "agent/models/anthropic_reader.h"
+#include "base/strings.h"
+
+namespace patchbay {
+namespace {
+
+constexpr std::string_view api_version = "2023-06-01";
+constexpr std::size_t most_breakpoints = 4;
+// A breakpoint finds what was cached up to 20 blocks back.
+constexpr std::size_t blocks_between = 15;
+// As long as names of tools may be. Ids have no limit that we know.
+constexpr std::size_t longest_name = 128;
+constexpr std::size_t longest_id = 256;
+
+Json breakpoint() { return Json{{"type", "ephemeral"}}; }
+
+Json text_block(std::string_view text) { return Json{{"type", "text"}, {"text", text}}; }
+
+// Those that a request declares, in its order.
+std::vector<const ModelTool*> declared(const ModelInfo& info, const ModelRequest& request) {
+  std::vector<const ModelTool*> tools;
+  if (request.tools) {
+    for (const auto& tool : request.tools->tools) tools.push_back(&tool);
+  }
+  // The API wants at least one that is not deferred.
+  if (info.holds_deferred && request.deferred && !tools.empty()) {
+    for (const auto& tool : request.deferred->tools) {
+      if (!request.tools->find(tool.name)) tools.push_back(&tool);
+    }
+  }
+  return tools;
+}
+
+// The messages of one request.
+class Messages {
+ public:
+  Messages(const ModelInfo& info, const ModelRequest& request) : info_(info) {
+    const auto tools = declared(info, request);
+    const auto loaded = request.tools ? request.tools->tools.size() : 0;
+    for (std::size_t at = loaded; at < tools.size(); ++at) deferred_.insert(tools[at]->name);
+    for (const auto& message : request.messages) add(*message);
+  }
+
+  // At most so many breakpoints go to ends of the user's messages, from the newest on.
+  Json take(std::size_t breakpoints) && {
+    std::size_t after = 0;  // blocks between this message and the breakpoint behind it
+    bool first = true;
+    auto& messages = messages_.as_array();
+    for (auto at = messages.size(); at-- > 0 && breakpoints > 0;) {
+      auto& content = messages[at]["content"].as_array();
+      if (messages[at]["role"].text() == "user" && (first || after > blocks_between)) {
+        content.back()["cache_control"] = breakpoint();
+        --breakpoints;
+        first = false;
+        after = 0;
+      }
+      after += content.size();
+    }
+    return std::move(messages_);
+  }
+
+ private:
+  void add(const ModelMessage& message) {
+    Json results = Json::array();
+    Json content = Json::array();
+    for (const auto& part : message.parts) {
+      if (const auto* outcome = std::get_if<ModelToolOutcome>(&part)) {
+        results.push_back(result_block(*outcome));
+      } else {
+        add_part(content, part);
+      }
+    }
+    // Results have to be first.
+    for (const auto& block : content.items()) results.push_back(block);
+    if (results.size() == 0) return;
+    const auto role = message.role == Role::user ? "user" : "assistant";
+    messages_.push_back(Json{{"role", role}, {"content", std::move(results)}});
+  }
+
+  void add_part(Json& content, const ModelPart& part) const {
+    if (const auto* text = std::get_if<ModelText>(&part)) {
+      add_text(content, text->text);
+    } else if (const auto* news = std::get_if<ModelNews>(&part)) {
+      add_text(content, news->text);
+    } else if (const auto* image = std::get_if<ModelImage>(&part)) {
+      content.push_back(image_block(*image));
+    } else if (const auto* use = std::get_if<ModelToolUse>(&part)) {
+      content.push_back(Json{{"type", "tool_use"},
+                             {"id", plain_name(use->id, longest_id)},
+                             {"name", plain_name(use->name, longest_name)},
+                             {"input", use->input}});
+    } else if (const auto* own = std::get_if<ProviderBlock>(&part)) {
+      if (own->provider == info_.provider) content.push_back(own->value);
+    }
+  }
+
+  // A text without anything to read is refused.
+  static void add_text(Json& content, std::string_view text) {
+    if (!trim(text).empty()) content.push_back(text_block(text));
+  }
+
+  Json image_block(const ModelImage& image) const {
+    if (!info_.takes_images) return text_block(instead_of(image));
+    return Json{{"type", "image"},
+                {"source", {{"type", "base64"}, {"media_type", image.mime_type}, {"data", image.data}}}};
+  }
+
+  Json result_block(const ModelToolOutcome& outcome) const {
+    Json content = Json::array();
+    // References stand alone: the API puts the definitions in their place.
+    for (const auto& name : outcome.found) {
+      if (deferred_.contains(name)) content.push_back(Json{{"type", "tool_reference"}, {"tool_name", name}});
+    }
+    if (content.size() == 0) {
+      for (const auto& block : outcome.blocks) {
+        if (const auto* text = std::get_if<ModelText>(&block)) add_text(content, text->text);
+        if (const auto* image = std::get_if<ModelImage>(&block)) content.push_back(image_block(*image));
+      }
+    }
+    Json result{{"type", "tool_result"}, {"tool_use_id", plain_name(outcome.id, longest_id)}};
+    if (outcome.is_error) result["is_error"] = true;
+    if (content.size() > 0) result["content"] = std::move(content);
+    return result;
+  }
+
+  const ModelInfo& info_;
+  std::set<std::string, std::less<>> deferred_;
+  Json messages_ = Json::array();
+};
+
+// "tools.3.custom.input_schema: …" is about the fourth tool.
+std::optional<std::size_t> named_tool(std::string_view message) {
+  constexpr std::string_view mark = "tools.";
+  for (auto at = message.find(mark); at != std::string_view::npos; at = message.find(mark, at + 1)) {
+    const auto digits = message.substr(at + mark.size());
+    std::size_t number = 0;
+    const auto read = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+    if (read.ec == std::errc() && read.ptr != digits.data()) return number;
+  }
+  return std::nullopt;
+}
+
+class Anthropic final : public Provider {
+ public:
+  explicit Anthropic(AnthropicOptions options) : options_(std::move(options)) {
+    if (options_.info.provider.empty()) options_.info.provider = "anthropic";
+  }
+
+  const ModelInfo& info() const noexcept override { return options_.info; }
+
+  ProviderRequest request(const ModelRequest& request) const override {
+    const auto& info = options_.info;
+    ProviderRequest out{.path = "/v1/messages", .headers = {{"anthropic-version", std::string(api_version)}}};
+    if (!options_.betas.empty()) out.headers.add("anthropic-beta", join(options_.betas, ","));
+    Json body{{"model", info.model},
+              {"max_tokens", request.max_tokens != 0 ? request.max_tokens : info.max_output},
+              {"stream", true}};
+    std::size_t breakpoints = most_breakpoints;
+    if (auto tools = tools_of(request); tools.size() > 0) {
+      if (request.tools->own > 0) --breakpoints;
+      body["tools"] = std::move(tools);
+    }
+    if (!trim(request.system).empty()) {
+      auto system = text_block(request.system);
+      system["cache_control"] = breakpoint();
+      --breakpoints;
+      body["system"] = Json::array({std::move(system)});
+    }
+    if (options_.show_thinking) body["thinking"] = Json{{"type", "adaptive"}, {"display", "summarized"}};
+    Json output = Json::object();
+    if (!options_.effort.empty()) output["effort"] = options_.effort;
+    if (request.answer_schema) output["format"] = Json{{"type", "json_schema"}, {"schema", *request.answer_schema}};
+    if (output.size() > 0) body["output_config"] = std::move(output);
+    body["messages"] = Messages(info, request).take(breakpoints);
+    out.body = std::move(body);
+    return out;
+  }
+
+  void authorize(HttpHeaders& headers, const Secret& key) const override {
+    if (options_.credential == AnthropicOptions::Credential::token) {
+      headers.set("Authorization", fmt::format("Bearer {}", key.reveal()));
+    } else {
+      headers.set("x-api-key", std::string(key.reveal()));
+    }
+  }
+
+  std::unique_ptr<AnswerReader> reader(const ModelRequest& request) const override {
+    return anthropic_reader(options_.info.provider, request);
+  }
+
+  ProviderFailure failure(int status, std::string_view body, const ModelRequest& request) const override {
+    const auto value = parse_json(body);
+    auto failure = anthropic_failure(status, value ? *value : Json());
+    if (!value) failure.message = body;
+    if (status != 400) return failure;
+    const auto tools = declared(options_.info, request);
+    if (const auto number = named_tool(failure.message); number && *number < tools.size()) {
+      failure.tool = tools[*number]->name;
+    }
+    return failure;
+  }
+
+ private:
+  Json tools_of(const ModelRequest& request) const {
+    Json tools = request.tools ? to_json(*request.tools, ModelApi::anthropic) : Json::array();
+    const auto all = declared(options_.info, request);
+    for (std::size_t at = tools.size(); at < all.size(); ++at) {
+      auto tool = to_json(*all[at], ModelApi::anthropic);
+      tool["defer_loading"] = true;
+      tools.push_back(std::move(tool));
+    }
+    return tools;
+  }
+
+  AnthropicOptions options_;
+};
+
+}  // namespace
+
+std::shared_ptr<Provider> anthropic_provider(AnthropicOptions options) {
+  return std::make_shared<Anthropic>(std::move(options));
+}
+
+}  // namespace patchbay

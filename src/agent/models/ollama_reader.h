@@ -1,0 +1,20 @@
+// What Ollama answers: a line of JSON for every piece, all of it in one, or an error. Used by ollama.cpp alone. Pure.
+//
+// What the model thought becomes a ProviderBlock {"model", "thinking"}, for the model that made it.
+#pragma once
+
+#include <memory>
+#include <string_view>
+
+#include <patchbay/model.h>
+
+#include "agent/models/provider.h"
+
+namespace patchbay {
+
+std::unique_ptr<AnswerReader> ollama_reader(const ModelInfo& info, const ModelRequest& request);
+
+// `said` is {"error": …}. With status 0 it came inside of an answer.
+ProviderFailure ollama_failure(int status, const Json& said);
+
+}  // namespace patchbay

@@ -1,0 +1,213 @@
+// The tools of a conversation: the same bytes in every request, and news of what comes and goes. W5, W6, G1.
+#include "agent_scene.h"
+#include "base/scope.h"
+#include "support/beside.h"
+#include "support/script_server.h"
+
+namespace patchbay::test {
+namespace {
+
+using testing::AllOf;
+using testing::Contains;
+using testing::Each;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using testing::SizeIs;
+
+std::vector<std::string> names(const std::shared_ptr<const ToolPool>& pool) {
+  std::vector<std::string> out;
+  if (!pool) return out;
+  for (const auto& tool : pool->tools) out.push_back(tool.name);
+  return out;
+}
+
+class AgentTools : public AgentScene {
+ protected:
+  // The host has another catalog than this one.
+  Task<void> catalog_after(std::shared_ptr<const Catalog> before) {
+    while (host->catalog() == before) co_await happened.wait();
+  }
+  // The model's answer comes when the server's tools have changed.
+  RecordingModel::Answering when_changed(std::function<void()> change, ModelAnswer answer) {
+    return [this, change = std::move(change), answer](const ModelRequest&) -> Task<ModelAnswer> {
+      const auto before = host->catalog();
+      change();
+      co_await catalog_after(before);
+      co_return answer;
+    };
+  }
+  ServerState state_of(const std::string& name) const {
+    for (const auto& status : host->status()) {
+      if (status.name == name) return status.state;
+    }
+    return ServerState::disabled;
+  }
+  void add(const std::string& name) {
+    server->add_tool({.name = name}, [](RequestContext&, Json) -> Task<CallToolResult> { co_return text("new"); });
+  }
+};
+
+TEST_F(AgentTools, ToolsThatComeDuringATurnAreToldInItsNextRequest) {
+  model->info_.holds_deferred = true;
+  model->then(when_changed([&] { add("fresh"); }, calls({use("1", "mcp__s__look", Json{{"at", "x"}})})))
+      .then(calls({use("2", "mcp__s__fresh")}))
+      .then(says("done"));
+  run([&](Agent& agent) -> Task<void> {
+    (void)co_await agent.send({.text = "go"});
+    EXPECT_THAT(news_of(*agent.messages().at(2)), HasSubstr("mcp__s__fresh"));
+    EXPECT_EQ(words(outcomes_of(*agent.messages().at(4)).at(0)), "new");
+    EXPECT_THAT(model->prefixes, Each(model->prefixes.front()));
+    EXPECT_EQ(model->requests.at(0).tools, model->requests.at(2).tools) << "the very same";
+    EXPECT_THAT(names(model->requests.at(1).deferred), ElementsAre("mcp__s__fresh"));
+  });
+}
+
+TEST_F(AgentTools, WhereTheApiHoldsNoneTheyComeAtTheEnd) {
+  model->then(when_changed([&] { add("aaa"); }, calls({use("1", "mcp__s__look")}))).then(says("done"));
+  run([&](Agent& agent) -> Task<void> {
+    (void)co_await agent.send({.text = "go"});
+    EXPECT_EQ(names(model->requests.at(1).tools).back(), "mcp__s__aaa");
+    const auto& first = model->prefixes.at(0);
+    EXPECT_TRUE(model->prefixes.at(1).starts_with(first.substr(0, first.size() - 1)));
+    EXPECT_EQ(model->requests.at(1).deferred, nullptr);
+  });
+}
+
+TEST_F(AgentTools, BetweenTurnsToolsComeGoAndComeBack) {
+  model->info_.holds_deferred = true;
+  for (int i = 0; i < 4; ++i) model->then(says("ok"));
+  run([&](Agent& agent) -> Task<void> {
+    (void)co_await agent.send({.text = "one"});
+    auto before = host->catalog();
+    server->remove_tool("look");
+    co_await catalog_after(before);
+    (void)co_await agent.send({.text = "two"});
+    before = host->catalog();
+    add("look");
+    co_await catalog_after(before);
+    (void)co_await agent.send({.text = "three"});
+    (void)co_await agent.send({.text = "four"});
+    EXPECT_THAT(news_of(*agent.messages().at(2)), HasSubstr("These tools are gone: mcp__s__look"));
+    EXPECT_THAT(news_of(*agent.messages().at(4)), HasSubstr("mcp__s__look"));
+    EXPECT_EQ(news_of(*agent.messages().at(6)), "");
+    EXPECT_THAT(model->prefixes, Each(model->prefixes.front()));
+  });
+}
+
+TEST_F(AgentTools, AServerThatFlapsChangesNothingInTheBeginning) {
+  auto shaky = ScriptServer::modern(R"({"tools":{"listChanged":true}})");
+  shaky->on("tools/list", R"({"tools":[{"name":"a"}],"resultType":"complete"})");
+  for (int i = 0; i < 6; ++i) model->then(says("ok"));
+  start_first = false;
+  run([&](Agent& agent) -> Task<void> {
+    host->add_server(named("shaky"), shaky->transport());
+    co_await host->start();
+    for (int i = 0; i < 6; ++i) {
+      (void)co_await agent.send({.text = "again"});
+      co_await shaky->die();
+      co_await settle();
+    }
+    EXPECT_THAT(names(model->requests.at(0).tools), Contains("mcp__shaky__a"));
+    EXPECT_THAT(model->prefixes, Each(model->prefixes.front()));
+  });
+}
+
+TEST_F(AgentTools, AServerThatIsLateHoldsNothingUpAndIsNamed) {
+  auto slow = ScriptServer::modern(R"({"tools":{}})");
+  Event gate;
+  slow->on("tools/list", R"({"tools":[{"name":"a"}],"resultType":"complete"})");
+  slow->before_open = [&]() -> Task<void> { co_await gate.wait(); };
+  auto broken = ScriptServer::modern(R"({"tools":{}})");
+  broken->before_open = []() -> Task<void> {
+    throw Error(Errc::connect, "nobody is there");
+    co_return;
+  };
+  model->then(says("hello")).then(says("and again"));
+  start_first = false;
+  run([&](Agent& agent) -> Task<void> {
+    host->add_server(named("slow"), slow->transport());
+    host->add_server(named("broken"), broken->transport());
+    (void)co_await agent.send({.text = "hi"});
+    EXPECT_THAT(news_of(*agent.messages().at(0)), HasSubstr("Server \"slow\" is still starting"));
+    const auto before = host->catalog();
+    gate.notify_all();
+    co_await catalog_after(before);
+    while (state_of("slow") != ServerState::connected || state_of("broken") != ServerState::failed) {
+      co_await happened.wait();
+    }
+    (void)co_await agent.send({.text = "and now?"});
+    const auto news = news_of(*agent.messages().at(0)) + news_of(*agent.messages().at(2));
+    EXPECT_THAT(news, AllOf(HasSubstr("Server \"slow\" is connected"), HasSubstr("mcp__slow__a"),
+                            HasSubstr("Server \"broken\" could not be used: ")));
+  });
+}
+
+TEST_F(AgentTools, FoundToolsAreLoadedAndTheSearchIsNoNews) {
+  agent_options.model_tools.tool_search = "true";
+  for (const bool holds : {true, false}) {
+    SCOPED_TRACE(holds);
+    model = std::make_shared<RecordingModel>();
+    model->info_.holds_deferred = holds;
+    model->then(calls({use("1", "tool_search", Json{{"query", "select:mcp__s__look"}})}))
+        .then(calls({use("2", "mcp__s__look", Json{{"at", "it"}})}))
+        .then(says("done"));
+    run([&](Agent& agent) -> Task<void> {
+      (void)co_await agent.send({.text = "go"});
+      EXPECT_THAT(names(model->requests.at(0).tools), AllOf(Contains("tool_search"), Not(Contains("mcp__s__look"))));
+      const auto outcome = outcomes_of(*agent.messages().at(2)).at(0);
+      EXPECT_THAT(outcome.found, ElementsAre("mcp__s__look"));
+      EXPECT_EQ(news_of(*agent.messages().at(2)), "");
+      EXPECT_EQ(words(outcomes_of(*agent.messages().at(4)).at(0)), "seen it");
+      if (holds) {
+        EXPECT_THAT(model->prefixes, Each(model->prefixes.front()));
+        EXPECT_THAT(names(model->requests.at(0).deferred), Contains("mcp__s__look"));
+        EXPECT_THAT(names(model->requests.at(2).deferred), Contains("mcp__s__look"));
+      } else {
+        EXPECT_EQ(names(model->requests.at(1).tools).back(), "mcp__s__look");
+      }
+    });
+  }
+}
+
+TEST_F(AgentTools, WhatAnAgentDoesNotSeeIsNotThereForIt) {
+  agent_options.sees = [](const CatalogEntry& entry) { return entry.tool->name == "look"; };
+  agent_options.resource_tools = false;
+  model->then(calls({use("1", "mcp__s__change"), use("2", "mcp__s__look", Json{{"at", "x"}})})).then(says("done"));
+  run([&](Agent& agent) -> Task<void> {
+    (void)co_await agent.send({.text = "go"});
+    EXPECT_THAT(names(model->requests.at(0).tools), AllOf(Contains("mcp__s__look"), Not(Contains("mcp__s__change"))));
+    EXPECT_THAT(words(outcomes_of(*agent.messages().at(2)).at(0)), HasSubstr("unknown tool"));
+    EXPECT_THAT(order, ElementsAre("look x"));
+  });
+}
+
+TEST_F(AgentTools, AToolThatTheProviderRefusesIsInNoLaterRequest) {
+  auto answer = says("one");
+  answer.left_out = {{.name = "mcp__s__look", .reason = "its schema"}};
+  model->then(answer).then(says("two"));
+  run([&](Agent& agent) -> Task<void> {
+    (void)co_await agent.send({.text = "go"});
+    (void)co_await agent.send({.text = "go on"});
+    EXPECT_THAT(names(model->requests.at(1).tools), Not(Contains("mcp__s__look")));
+    EXPECT_EQ(news_of(*agent.messages().at(2)), "");
+  });
+}
+
+TEST_F(AgentTools, TheContextIsCountedByServerAndTool) {
+  model->then(says("hello"));
+  agent_options.directory = "/somewhere";
+  run([&](Agent& agent) -> Task<void> {
+    (void)co_await agent.send({.text = "hi"});
+    const auto context = agent.context();
+    EXPECT_GT(context.system, 0u);
+    EXPECT_GT(context.messages, 0u);
+    EXPECT_THAT(context.tools, SizeIs(2));
+    EXPECT_EQ(context.tools.at(1).server, "s");
+    EXPECT_THAT(model->requests.at(0).system, AllOf(HasSubstr("/somewhere"), HasSubstr("- s: 6 tools")));
+  });
+}
+
+}  // namespace
+}  // namespace patchbay::test

@@ -1,0 +1,245 @@
+// What Anthropic's Messages API is sent. Pure. G1, G2.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "agent/models/anthropic.h"
+
+namespace patchbay {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+ModelTool tool(std::string name) {
+  static const auto any = std::make_shared<const Json>(Json{{"type", "object"}});
+  return {.name = name, .catalog_name = "server/" + name, .description = "Does " + name + ".", .input_schema = any};
+}
+
+std::shared_ptr<const ToolPool> pool(std::vector<ModelTool> tools, std::size_t own = 0) {
+  auto made = std::make_shared<ToolPool>();
+  made->tools = std::move(tools);
+  made->own = own;
+  return made;
+}
+
+std::shared_ptr<const ModelMessage> message(Role role, std::vector<ModelPart> parts) {
+  return std::make_shared<const ModelMessage>(ModelMessage{.role = role, .parts = std::move(parts)});
+}
+std::shared_ptr<const ModelMessage> user(std::string text) { return message(Role::user, {ModelText{std::move(text)}}); }
+
+AnthropicOptions options() {
+  AnthropicOptions made;
+  made.info.model = "claude-test";
+  made.info.max_output = 1000;
+  made.info.holds_deferred = true;
+  return made;
+}
+
+Json body_of(const ModelRequest& request, const AnthropicOptions& with = options()) {
+  return anthropic_provider(with)->request(request).body;
+}
+
+Json json(std::string_view text) {
+  auto value = parse_json(text);
+  if (!value) throw std::move(value).error();
+  return std::move(*value);
+}
+
+// Where the breakpoints are: "system", "tools.0", "messages.2.1".
+std::vector<std::string> breakpoints(const Json& body) {
+  std::vector<std::string> found;
+  const auto look = [&](const Json& list, const std::string& place) {
+    int at = 0;
+    for (const auto& each : list.items()) {
+      if (each["cache_control"] == Json{{"type", "ephemeral"}}) found.push_back(place + std::to_string(at));
+      ++at;
+    }
+  };
+  look(body["tools"], "tools.");
+  look(body["system"], "system.");
+  int at = 0;
+  for (const auto& each : body["messages"].items()) look(each["content"], "messages." + std::to_string(at++) + ".");
+  return found;
+}
+
+TEST(AnthropicRequest, SmallestOneHasNothingThatIsNotNeeded) {
+  const auto made = anthropic_provider(options())->request({.messages = {user("Hello")}});
+  EXPECT_EQ(made.path, "/v1/messages");
+  EXPECT_EQ(made.headers, (HttpHeaders{{"anthropic-version", "2023-06-01"}}));
+  EXPECT_EQ(made.framing, AnswerFraming::events);
+  EXPECT_EQ(to_text(made.body),
+            R"({"model":"claude-test","max_tokens":1000,"stream":true,"messages":[{"role":"user","content":[)"
+            R"({"type":"text","text":"Hello","cache_control":{"type":"ephemeral"}}]}]})");
+}
+
+TEST(AnthropicRequest, HasTheKeyInOneHeader) {
+  auto with = options();
+  HttpHeaders headers;
+  anthropic_provider(with)->authorize(headers, Secret("sk-1"));
+  EXPECT_EQ(headers, (HttpHeaders{{"x-api-key", "sk-1"}}));
+  with.credential = AnthropicOptions::Credential::token;
+  headers.clear();
+  anthropic_provider(with)->authorize(headers, Secret("t-1"));
+  EXPECT_EQ(headers, (HttpHeaders{{"Authorization", "Bearer t-1"}}));
+}
+
+TEST(AnthropicRequest, HasToolsAndWhatIsAskedFor) {
+  auto with = options();
+  with.show_thinking = true;
+  with.effort = "high";
+  with.betas = {"a-1", "b-2"};
+  const ModelRequest request{.system = "Be brief.",
+                             .tools = pool({tool("bash"), tool("read"), tool("mcp__a__x")}, 2),
+                             .deferred = pool({tool("mcp__b__y"), tool("mcp__b__z")}),
+                             .messages = {user("Hello")},
+                             .max_tokens = 50,
+                             .answer_schema = Json{{"type", "object"}}};
+  const auto made = anthropic_provider(with)->request(request);
+  EXPECT_EQ(made.headers.get("anthropic-beta"), "a-1,b-2");
+  EXPECT_EQ(made.body, json(R"({
+    "model": "claude-test", "max_tokens": 50, "stream": true,
+    "tools": [
+      {"name": "bash", "description": "Does bash.", "input_schema": {"type": "object"}},
+      {"name": "read", "description": "Does read.", "input_schema": {"type": "object"},
+       "cache_control": {"type": "ephemeral"}},
+      {"name": "mcp__a__x", "description": "Does mcp__a__x.", "input_schema": {"type": "object"}},
+      {"name": "mcp__b__y", "description": "Does mcp__b__y.", "input_schema": {"type": "object"},
+       "defer_loading": true},
+      {"name": "mcp__b__z", "description": "Does mcp__b__z.", "input_schema": {"type": "object"},
+       "defer_loading": true}],
+    "system": [{"type": "text", "text": "Be brief.", "cache_control": {"type": "ephemeral"}}],
+    "thinking": {"type": "adaptive", "display": "summarized"},
+    "output_config": {"effort": "high", "format": {"type": "json_schema", "schema": {"type": "object"}}},
+    "messages": [{"role": "user", "content": [
+      {"type": "text", "text": "Hello", "cache_control": {"type": "ephemeral"}}]}]})"));
+}
+
+TEST(AnthropicRequest, LeavesDeferredToolsOutWhereTheyCannotBe) {
+  auto with = options();
+  with.info.holds_deferred = false;
+  const ModelRequest request{.tools = pool({tool("a")}), .deferred = pool({tool("b")}), .messages = {user("Hello")}};
+  EXPECT_EQ(body_of(request, with)["tools"].size(), 1u);
+  // The API refuses a request all of whose tools are deferred.
+  EXPECT_TRUE(body_of({.deferred = pool({tool("b")}), .messages = {user("Hello")}})["tools"].is_null());
+}
+
+TEST(AnthropicRequest, TellsAConversationAsTheApiWantsIt) {
+  const Json thinking{{"type", "thinking"}, {"thinking", "hm"}, {"signature", "s"}};
+  ModelRequest request{.tools = pool({tool("tool_search")}), .deferred = pool({tool("later")})};
+  request.messages = {
+      user("Go"),
+      message(Role::assistant,
+              {ProviderBlock{.provider = "anthropic", .value = thinking},
+               ProviderBlock{.provider = "gemini", .value = Json{{"thoughtSignature", "x"}}}, ModelText{"I look."},
+               ModelToolUse{.id = "call|1", .name = "look", .input = Json{{"at", 1}}},
+               ModelToolUse{.id = "t2", .name = "no good name", .broken = "{\"a\":"}}),
+      message(Role::user,
+              {ModelText{"Also this."},
+               ModelToolOutcome{.id = "call|1",
+                                .name = "look",
+                                .blocks = {ModelText{"seen"}, ModelImage{.data = "AAA=", .mime_type = "image/png"}}},
+               ModelToolOutcome{.id = "t2", .name = "x", .blocks = {ModelText{"bad JSON"}}, .is_error = true},
+               ModelToolOutcome{.id = "t3", .name = "x"},
+               ModelToolOutcome{
+                   .id = "t4", .name = "tool_search", .blocks = {ModelText{"found later"}}, .found = {"later", "gone"}},
+               ModelToolOutcome{
+                   .id = "t5", .name = "tool_search", .blocks = {ModelText{"found another"}}, .found = {"gone"}},
+               ModelNews{.text = "A server came.", .added = {tool("new")}}, ModelText{" \n"}}),
+      message(Role::assistant, {ProviderBlock{.provider = "openai", .value = Json::object()}}),
+  };
+  EXPECT_EQ(body_of(request)["messages"], json(R"([
+    {"role": "user", "content": [{"type": "text", "text": "Go"}]},
+    {"role": "assistant", "content": [
+      {"type": "thinking", "thinking": "hm", "signature": "s"},
+      {"type": "text", "text": "I look."},
+      {"type": "tool_use", "id": "call_1", "name": "look", "input": {"at": 1}},
+      {"type": "tool_use", "id": "t2", "name": "no_good_name", "input": {}}]},
+    {"role": "user", "content": [
+      {"type": "tool_result", "tool_use_id": "call_1", "content": [
+        {"type": "text", "text": "seen"},
+        {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AAA="}}]},
+      {"type": "tool_result", "tool_use_id": "t2", "is_error": true, "content": [{"type": "text", "text": "bad JSON"}]},
+      {"type": "tool_result", "tool_use_id": "t3"},
+      {"type": "tool_result", "tool_use_id": "t4", "content": [{"type": "tool_reference", "tool_name": "later"}]},
+      {"type": "tool_result", "tool_use_id": "t5", "content": [{"type": "text", "text": "found another"}]},
+      {"type": "text", "text": "Also this."},
+      {"type": "text", "text": "A server came.", "cache_control": {"type": "ephemeral"}}]}])"));
+}
+
+TEST(AnthropicRequest, PutsAWordInPlaceOfAnImageThatTheModelCannotSee) {
+  auto with = options();
+  with.info.takes_images = false;
+  const auto body =
+      body_of({.messages = {message(Role::user,
+                                    {ModelImage{.data = "AA", .mime_type = "image/png", .width = 2, .height = 3}})}},
+              with);
+  EXPECT_THAT(to_text(body["messages"]), testing::AllOf(HasSubstr("2 x 3"), testing::Not(HasSubstr("base64"))));
+}
+
+TEST(AnthropicRequest, HasAtMostFourBreakpoints) {
+  ModelRequest request{.system = "Be brief.", .tools = pool({tool("bash"), tool("x")}, 1)};
+  const auto turn = [&](std::size_t calls) {
+    std::vector<ModelPart> uses;
+    std::vector<ModelPart> outcomes;
+    for (std::size_t at = 0; at < calls; ++at) {
+      uses.emplace_back(ModelToolUse{.id = "t" + std::to_string(at), .name = "x"});
+      outcomes.emplace_back(ModelToolOutcome{.id = "t" + std::to_string(at), .name = "x", .blocks = {ModelText{"ok"}}});
+    }
+    request.messages.push_back(message(Role::assistant, std::move(uses)));
+    request.messages.push_back(message(Role::user, std::move(outcomes)));
+  };
+  request.messages.push_back(user("Go"));
+  EXPECT_THAT(breakpoints(body_of(request)), ElementsAre("tools.0", "system.0", "messages.0.0"));
+  turn(1);
+  // The one before is near enough to be found.
+  EXPECT_THAT(breakpoints(body_of(request)), ElementsAre("tools.0", "system.0", "messages.2.0"));
+  turn(10);
+  // What the newest turn adds is more than a breakpoint looks back.
+  EXPECT_THAT(breakpoints(body_of(request)), ElementsAre("tools.0", "system.0", "messages.2.0", "messages.4.9"));
+  turn(10);
+  EXPECT_THAT(breakpoints(body_of(request)), ElementsAre("tools.0", "system.0", "messages.4.9", "messages.6.9"));
+  request.system.clear();
+  request.tools = pool({tool("x")});
+  EXPECT_THAT(breakpoints(body_of(request)), ElementsAre("messages.2.0", "messages.4.9", "messages.6.9"));
+}
+
+TEST(AnthropicRequest, KeepsEveryByteBeforeTheNewestTurn) {
+  const auto tools = pool({tool("bash"), tool("x")}, 1);
+  ModelRequest request{.system = "Be brief.", .tools = tools, .messages = {user("Go")}};
+  const auto first = to_text(body_of(request)["tools"]);
+  request.messages.push_back(message(Role::assistant, {ModelText{"Done."}}));
+  request.messages.push_back(user("More"));
+  EXPECT_EQ(to_text(body_of(request)["tools"]), first);
+}
+
+// ---- what is wrong ----------------------------------------------------------------------------------------------
+
+TEST(AnthropicFailure, IsReadFromTheBody) {
+  const auto provider = anthropic_provider(options());
+  const ModelRequest request{.tools = pool({tool("a"), tool("b")}), .deferred = pool({tool("c")})};
+  const auto failure = [&](int status, std::string type, std::string message) {
+    return provider->failure(
+        status,
+        to_text(Json{{"type", "error"}, {"error", {{"type", std::move(type)}, {"message", std::move(message)}}}}),
+        request);
+  };
+  EXPECT_EQ(failure(529, "overloaded_error", "Overloaded"),
+            (ProviderFailure{.status = 529, .type = "overloaded_error", .message = "Overloaded"}));
+  EXPECT_TRUE(failure(413, "request_too_large", "Request exceeds the maximum size").too_long);
+  EXPECT_TRUE(failure(400, "invalid_request_error", "prompt is too long: 210000 tokens > 200000 maximum").too_long);
+  EXPECT_FALSE(failure(400, "invalid_request_error", "messages: at least one message is required").too_long);
+
+  EXPECT_EQ(failure(400, "invalid_request_error", "tools.1.custom.input_schema: JSON schema is invalid").tool, "b");
+  EXPECT_EQ(failure(400, "invalid_request_error", "tools.2.custom.name: String should match pattern").tool, "c");
+  EXPECT_EQ(failure(400, "invalid_request_error", "tools.3.custom.name: String should match pattern").tool, "");
+  EXPECT_EQ(failure(400, "invalid_request_error", "tools: too many, see tools.x and tools.0.name").tool, "a");
+  EXPECT_EQ(failure(400, "invalid_request_error", "tools.99999999999999999999999: no").tool, "");
+  EXPECT_EQ(failure(500, "api_error", "tools.1: Internal server error").tool, "");
+
+  EXPECT_EQ(provider->failure(502, "<html>Bad gateway", request),
+            (ProviderFailure{.status = 502, .message = "<html>Bad gateway"}));
+  EXPECT_EQ(provider->failure(400, "[]", request), (ProviderFailure{.status = 400}));
+}
+
+}  // namespace
+}  // namespace patchbay

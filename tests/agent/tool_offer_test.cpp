@@ -1,0 +1,280 @@
+// What a conversation begins with stays the same bytes; what comes, goes and changes is told. W5, W6.
+#include "agent/tool_offer.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace patchbay {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using How = ServerNote::How;
+
+ModelTool tool(const std::string& name, std::string description = "does it") {
+  static const auto schema = std::make_shared<const Json>(Json{{"type", "object"}});
+  return {.name = name,
+          .catalog_name = name.starts_with("mcp__") ? name : "",
+          .description = std::move(description),
+          .input_schema = schema,
+          .changes = {}};
+}
+
+// Tools of servers are named mcp__server__tool.
+ToolsNow now(std::vector<std::string> own, std::vector<std::string> of_servers,
+             std::map<std::string, ServerNote, std::less<>> servers = {}) {
+  ToolsNow out;
+  for (const auto& name : own) out.pool.tools.push_back(tool(name));
+  out.pool.own = own.size();
+  for (const auto& name : of_servers) {
+    out.pool.tools.push_back(tool(name));
+    out.servers_of[name] = name.substr(5, name.rfind("__") - 5);
+  }
+  out.servers = std::move(servers);
+  return out;
+}
+
+std::vector<std::string> names(const std::shared_ptr<const ToolPool>& pool) {
+  std::vector<std::string> out;
+  if (!pool) return out;
+  for (const auto& one : pool->tools) out.push_back(one.name);
+  return out;
+}
+std::vector<std::string> names(const std::vector<ModelTool>& tools) {
+  std::vector<std::string> out;
+  for (const auto& one : tools) out.push_back(one.name);
+  return out;
+}
+
+TEST(ToolOffer, TheBeginningNamesServersThatAreNotReady) {
+  ToolOffer offer(true);
+  const auto news = offer.freeze(now({"read"}, {"mcp__a__x"},
+                                     {{"a", {}},
+                                      {"late", {How::starting, ""}},
+                                      {"locked", {How::wants_sign_in, ""}},
+                                      {"new", {How::wants_approval, ""}},
+                                      {"broken", {How::failed, "no such command"}}}));
+  EXPECT_THAT(news.text, AllOf(HasSubstr("\"late\" is still starting"),
+                               HasSubstr("\"locked\" wants the person to sign in"), HasSubstr("\"new\" is not started"),
+                               HasSubstr("\"broken\" could not be used: no such"), Not(HasSubstr("\"a\""))));
+  EXPECT_EQ(offer
+                .update(now({"read"}, {"mcp__a__x"},
+                            {{"a", {}},
+                             {"late", {How::starting, ""}},
+                             {"locked", {How::wants_sign_in, ""}},
+                             {"new", {How::wants_approval, ""}},
+                             {"broken", {How::failed, "no such command"}}}),
+                        {})
+                .text,
+            "");
+}
+
+struct Case {
+  const char* what;
+  bool holds_deferred;
+  ToolsNow before, after;
+  std::set<std::string, std::less<>> found;
+  std::vector<std::string> pool, deferred, added, removed;
+  std::string says;  // empty: nothing
+};
+
+TEST(ToolOffer, WhatChangedIsToldAndTheBeginningStays) {
+  const std::vector<Case> cases{
+      {"nothing", true, now({"o"}, {"mcp__a__x"}), now({"o"}, {"mcp__a__x"}), {}, {"o", "mcp__a__x"}, {}, {}, {}, ""},
+      {"a tool came, and the API can hold it",
+       true,
+       now({"o"}, {"mcp__a__x"}),
+       now({"o"}, {"mcp__a__b", "mcp__a__x"}),
+       {},
+       {"o", "mcp__a__x"},
+       {"mcp__a__b"},
+       {"mcp__a__b"},
+       {},
+       "\"a\" that can be called now: mcp__a__b"},
+      {"a tool came, and the API cannot",
+       false,
+       now({"o"}, {"mcp__a__x"}),
+       now({"o"}, {"mcp__a__b", "mcp__a__x"}),
+       {},
+       {"o", "mcp__a__x", "mcp__a__b"},
+       {},
+       {"mcp__a__b"},
+       {},
+       "mcp__a__b"},
+      {"a tool of the program came",
+       false,
+       now({"o"}, {}),
+       now({"a", "o"}, {}),
+       {},
+       {"o", "a"},
+       {},
+       {"a"},
+       {},
+       "There are new tools: a"},
+      {"one was found",
+       false,
+       now({"o"}, {}),
+       now({"o"}, {"mcp__a__x"}),
+       {"mcp__a__x"},
+       {"o", "mcp__a__x"},
+       {},
+       {},
+       {},
+       ""},
+      {"one was found, and the API holds it",
+       true,
+       now({"o"}, {}),
+       now({"o"}, {"mcp__a__x"}),
+       {"mcp__a__x"},
+       {"o"},
+       {"mcp__a__x"},
+       {},
+       {},
+       ""},
+      {"a tool went",
+       true,
+       now({"o"}, {"mcp__a__x", "mcp__a__y"}),
+       now({"o"}, {"mcp__a__x"}),
+       {},
+       {"o", "mcp__a__x", "mcp__a__y"},
+       {},
+       {},
+       {"mcp__a__y"},
+       "gone: mcp__a__y"},
+      {"a server came",
+       true,
+       now({"o"}, {}, {{"a", {How::starting, ""}}}),
+       now({"o"}, {"mcp__a__x"}, {{"a", {}}}),
+       {},
+       {"o"},
+       {"mcp__a__x"},
+       {"mcp__a__x"},
+       {},
+       "Server \"a\" is connected."},
+      {"a server went away and kept its tools",
+       true,
+       now({"o"}, {"mcp__a__x"}, {{"a", {}}}),
+       now({"o"}, {"mcp__a__x"}, {{"a", {How::away, "reconnecting"}}}),
+       {},
+       {"o", "mcp__a__x"},
+       {},
+       {},
+       {},
+       "\"a\" is away at the moment: reconnecting"},
+      {"a server is not declared any more",
+       true,
+       now({"o"}, {}, {{"a", {}}}),
+       now({"o"}, {}),
+       {},
+       {"o"},
+       {},
+       {},
+       {},
+       "\"a\" is not used any more"},
+  };
+  for (const auto& one : cases) {
+    SCOPED_TRACE(one.what);
+    ToolOffer offer(one.holds_deferred);
+    (void)offer.freeze(one.before);
+    const auto frozen = offer.pool();
+    const auto news = offer.update(one.after, one.found);
+    EXPECT_EQ(names(offer.pool()), one.pool);
+    EXPECT_EQ(names(offer.deferred()), one.deferred);
+    EXPECT_EQ(names(news.added), one.added);
+    EXPECT_EQ(news.removed, one.removed);
+    if (one.says.empty()) EXPECT_EQ(news.text, "");
+    EXPECT_THAT(news.text, HasSubstr(one.says));
+    for (std::size_t i = 0; i < frozen->tools.size(); ++i) EXPECT_EQ(offer.pool()->tools.at(i), frozen->tools.at(i));
+    if (one.holds_deferred) EXPECT_EQ(offer.pool(), frozen) << "the very same";
+    const auto pool = offer.pool(), deferred = offer.deferred();
+    EXPECT_EQ(offer.update(one.after, {}).text, "") << "told once";
+    EXPECT_EQ(offer.pool(), pool);
+    EXPECT_EQ(offer.deferred(), deferred);
+  }
+}
+
+TEST(ToolOffer, AToolThatComesBackIsToldAgainAndIsInTheListOnce) {
+  ToolOffer offer(false);
+  (void)offer.freeze(now({"o"}, {"mcp__a__x"}));
+  const auto frozen = offer.pool();
+  (void)offer.update(now({"o"}, {}), {});
+  const auto news = offer.update(now({"o"}, {"mcp__a__x"}), {});
+  EXPECT_THAT(names(news.added), ElementsAre("mcp__a__x"));
+  EXPECT_EQ(offer.pool(), frozen);
+}
+
+TEST(ToolOffer, AnotherDescriptionIsToldInWords) {
+  ToolOffer offer(true);
+  (void)offer.freeze(now({}, {"mcp__a__x"}));
+  auto changed = now({}, {"mcp__a__x"});
+  changed.pool.tools.at(0) = tool("mcp__a__x", "does something else");
+  EXPECT_THAT(offer.update(changed, {}).text, HasSubstr("mcp__a__x is another one now: does something else"));
+  EXPECT_EQ(offer.pool()->tools.at(0).description, "does it");
+  EXPECT_EQ(offer.update(changed, {}).text, "");
+}
+
+TEST(ToolOffer, WhatHasToBeFoundIsHeldWhereTheApiCan) {
+  auto many = now({"tool_search"}, {});
+  many.searchable.tools = {tool("mcp__a__x"), tool("mcp__a__y")};
+  many.servers_of = {{"mcp__a__x", "a"}, {"mcp__a__y", "a"}};
+  ToolOffer holds(true);
+  (void)holds.freeze(many);
+  EXPECT_THAT(names(holds.deferred()), ElementsAre("mcp__a__x", "mcp__a__y"));
+  EXPECT_NE(holds.find("mcp__a__x"), nullptr);
+  // One that was found stays, also when its server has gone: the conversation refers to it.
+  auto found = many;
+  found.searchable.tools = {tool("mcp__a__y")};
+  found.pool.tools.push_back(tool("mcp__a__x"));
+  EXPECT_EQ(holds.update(found, {"mcp__a__x"}).text, "");
+  (void)holds.update(now({"tool_search"}, {}), {});
+  EXPECT_THAT(names(holds.deferred()), ElementsAre("mcp__a__x"));
+  ToolOffer holds_not(false);
+  (void)holds_not.freeze(many);
+  EXPECT_EQ(holds_not.deferred(), nullptr);
+}
+
+TEST(ToolOffer, WhatAProviderRefusesIsInNoLaterRequest) {
+  ToolOffer offer(false);
+  (void)offer.freeze(now({"o", "p"}, {"mcp__a__x"}));
+  offer.leave_out({{.name = "o", .reason = "bad schema"}});
+  EXPECT_THAT(names(offer.pool()), ElementsAre("p", "mcp__a__x"));
+  EXPECT_EQ(offer.pool()->own, 1u);
+  EXPECT_EQ(offer.update(now({"o", "p"}, {"mcp__a__x"}), {}).text, "");
+  auto again = offer.anew(false);
+  (void)again.freeze(now({"o", "p"}, {"mcp__a__x"}));
+  EXPECT_THAT(names(again.pool()), ElementsAre("p", "mcp__a__x"));
+  EXPECT_EQ(again.pool()->own, 1u);
+}
+
+TEST(ToolOffer, OfAServersStateTheModelHearsWhatMatters) {
+  struct State {
+    ServerState state;
+    ServerReason reason;
+    std::optional<How> how;
+  };
+  const std::vector<State> cases{
+      {ServerState::connected, ServerReason::none, How::ready},
+      {ServerState::connected, ServerReason::changed_tools, How::ready},
+      {ServerState::connected, ServerReason::tools_fetch_failed, How::failed},
+      {ServerState::pending, ServerReason::not_started, How::starting},
+      {ServerState::pending, ServerReason::connecting, How::starting},
+      {ServerState::pending, ServerReason::reconnecting, How::away},
+      {ServerState::pending, ServerReason::awaiting_approval, How::wants_approval},
+      {ServerState::failed, ServerReason::connect_failed, How::failed},
+      {ServerState::needs_auth, ServerReason::wants_credentials, How::wants_sign_in},
+      {ServerState::disabled, ServerReason::disabled, std::nullopt},
+  };
+  for (const auto& one : cases) {
+    ServerStatus status;
+    status.state = one.state;
+    status.reason = one.reason;
+    const auto note = note_of(status);
+    EXPECT_EQ(note ? std::optional(note->how) : std::nullopt, one.how) << to_string(one.state) << to_string(one.reason);
+  }
+}
+
+}  // namespace
+}  // namespace patchbay

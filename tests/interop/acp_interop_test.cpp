@@ -1,0 +1,53 @@
+// `patchbay acp` with the official library of the Agent Client Protocol as the editor. G1 N1.
+// ./test installs it and sets PATCHBAY_NPM_DIR and PATCHBAY_NODE.
+#include <cstdlib>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "support/household.h"
+#include "support/places.h"
+
+namespace patchbay::test {
+namespace {
+
+using testing::HasSubstr;
+
+std::string environment(const char* name) {
+  const char* value = std::getenv(name);
+  EXPECT_NE(value, nullptr) << name << " is not set; run this through ./test";
+  return value ? value : "";
+}
+
+// G1: what it is to check is in acp_client.mjs.
+TEST(AgentInAnEditor, WorksWithTheOfficialLibrary) {
+  const Household house;
+  house.tree.file("project/a.txt", "water the plants");
+  house.tree.file("s.json", R"({"turns":[
+    {"when":"please do","thinking":"hm","text":"I look.","calls":[
+      {"name":"read_file","input":{"path":"a.txt"}},
+      {"name":"mcp__fake__echo","input":{"text":"hi"}},
+      {"name":"edit_file","input":{"path":"a.txt","old_text":"plants","new_text":"flowers"}},
+      {"name":"run_command","input":{"command":"touch","args":["made"]}}]},
+    {"when":"once more","calls":[{"name":"mcp__fake__echo","input":{"text":"hi"}}]},
+    {"when":"change it","calls":[{"name":"edit_file","input":{"path":"a.txt","old_text":"water","new_text":"cut"}}]},
+    {"when":"run something","calls":[{"name":"run_command","input":{"command":"touch","args":["made"]}}]},
+    {"when":"who am I","calls":[{"name":"mcp__fake__said_name"}]},
+    {"text":"Done."},{"text":"Done."},{"text":"Done."},{"text":"Done."}]})");
+  auto options = house.options();
+  options.env["PATCHBAY_NPM_DIR"] = environment("PATCHBAY_NPM_DIR");
+  const auto script = (house.tree.path() / "s.json").string();
+  const auto edited =
+      run_program({environment("PATCHBAY_NODE"), in_sources("tests/interop/acp_client.mjs"), house.project(),
+                   built("mode-server"), built("patchbay"), "acp", "--model", "script:" + script},
+                  options);
+  EXPECT_EQ(edited.code, 0) << edited.out << edited.err;
+  for (const auto* check : {"Initialize", "WrongRequestsAreRefused", "CallsAreShown", "OutcomesAreShown",
+                            "TheUserIsAsked", "WhatIsAllowedForTheSessionIsNotAskedAgain", "ModesAreSet",
+                            "APromptIsCancelled", "ASessionIsClosed", "ASessionIsTakenUp", "AFormIsFilledIn"}) {
+    EXPECT_THAT(edited.out, HasSubstr("ok " + std::string(check) + "\n"));
+  }
+}
+
+}  // namespace
+}  // namespace patchbay::test
