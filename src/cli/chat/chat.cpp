@@ -302,8 +302,8 @@ void Chat::enqueue(std::string line) {
 }
 
 void Chat::interrupt() {
-  const bool busy = working_ || view_.is_busy();
-  switch (interrupt_means(!stage_.editor.empty(), busy, interrupts_++)) {
+  const bool works = working_ || view_.is_busy();
+  switch (interrupt_means(!stage_.editor.empty(), works, interrupts_++)) {
     case InterruptMeans::clears:
       stage_.editor.clear();
       interrupts_ = 0;

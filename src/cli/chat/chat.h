@@ -121,6 +121,7 @@ class Chat {
   std::deque<std::string> lines_;  // to be done
   Event lines_changed_;
   bool working_ = false;     // on one of them
+  bool aside_ = false;       // at_once() does something
   bool told_waits_ = false;  // something was told to the agent that it is to be sent for
   std::size_t interrupts_ = 0;
   Spawned doing_;                      // what at_once() does

@@ -7,7 +7,6 @@
 
 #include "agent/conversation/conversation.h"
 #include "base/as_result.h"
-#include "base/offload.h"
 #include "base/strings.h"
 #include "catalog/naming.h"
 #include "cli/chat/chat.h"
@@ -391,8 +390,7 @@ Task<void> Chat::change_model(std::string rest) {
     }
     co_return;
   }
-  // A key may be asked of the store of secrets.
-  model_ = co_await offload(Pool::slow, [house = house_, rest] { return house->model_named(rest); });
+  model_ = house_->model_named(rest);
   no_model_.clear();
   if (agent_) {
     agent_->set_model(model_);
