@@ -99,12 +99,14 @@ TEST_F(AgentChannels, WhoSleepsIsWoken_AndWhoIsBusyGetsThemAllWithTheNextRequest
 
 // H1: nobody had it in a conversation, so the next one gets it.
 TEST_F(AgentChannels, WhatNoConversationHasIsThereInTheNextRun) {
+  const auto same = host_options;
   with_chat([&](Agent& agent) -> Task<void> {
     push("hello");
     co_await agent.told();
   });
   model->then(says("hello"));
   server = std::make_shared<Server>("s", "1");  // it belongs to the loop of before
+  host_options = same;
   with_chat([&](Agent& agent) -> Task<void> {
     co_await agent.told();
     (void)co_await agent.send({});
