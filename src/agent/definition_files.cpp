@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/whole_file.h"
+#include "servers/entry_answers.h"
 #include "servers/load.h"
 #include "settings/real_path.h"
 
@@ -16,6 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t most_files = 500;  // of one folder
+constexpr std::size_t most_own_bytes = 16u << 20;
 
 struct Folder {
   std::string path;
@@ -23,14 +25,17 @@ struct Folder {
   ConfigTrust trust = ConfigTrust::trusted;
 };
 
-// First the one that counts.
-std::vector<Folder> folders_of(const LoadedConfig& config) {
+ConfigPaths paths_of(const LoadedConfig& config) {
   LoadRequest request;
   request.cwd = config.cwd;
   if (!config.home.empty()) request.home = config.home;
   if (!config.config_dir.empty()) request.config_dir = config.config_dir;
   request.variables = variables_of(config);
-  const auto paths = config_paths(request);
+  return config_paths(request);
+}
+
+// First the one that counts.
+std::vector<Folder> folders_of(const LoadedConfig& config, const ConfigPaths& paths) {
   std::vector<Folder> out;
   const auto is_persons = [&](const std::string& directory) {
     return real_path(directory).value_or(directory) == real_path(paths.home).value_or(paths.home);
@@ -46,6 +51,16 @@ std::vector<Folder> folders_of(const LoadedConfig& config) {
   if (!paths.own_dir.empty()) out.push_back({paths.own_dir + "/agents"});
   if (!paths.claude_dir.empty()) out.push_back({paths.claude_dir + "/agents"});
   return out;
+}
+
+// What the person has said about this very entry, as about one of a .mcp.json.
+void use_answer(ServerConfig& server, const AnswerFiles& files, const VariableLookup& variables) {
+  if (server.origin.trust == ConfigTrust::trusted) return;
+  const auto answers = answers_about(server, files, variables);
+  server.approved = answers.approved == EntryAnswers::About::this_entry;
+  if (server.approved || answers.rejected != EntryAnswers::About::this_entry) return;
+  server.standing = ServerStanding::rejected;
+  server.reason = "it was rejected";
 }
 
 std::vector<std::string> files_in(const std::string& folder, std::vector<ConfigProblem>& problems) {
@@ -68,7 +83,12 @@ std::vector<std::string> files_in(const std::string& folder, std::vector<ConfigP
 FoundDefinitions find_definitions(const LoadedConfig& config) {
   FoundDefinitions out;
   std::set<std::string> names;
-  for (const auto& folder : folders_of(config)) {
+  const auto paths = paths_of(config);
+  const auto variables = variables_of(config);
+  const auto answers = read_whole_file(paths.own_file(), most_own_bytes);
+  const auto own = read_own_file(answers && *answers ? **answers : "{}", paths.own_file());
+  const ClaudeFile claude;  // has answers about other files
+  for (const auto& folder : folders_of(config, paths)) {
     for (const auto& file : files_in(folder.path, out.problems)) {
       const auto text = read_whole_file(file, DefinitionBounds().bytes);
       if (!text || !*text) {
@@ -79,6 +99,7 @@ FoundDefinitions find_definitions(const LoadedConfig& config) {
       auto read = read_definition(**text, file, folder.scope, folder.trust);
       std::ranges::move(read.problems, std::back_inserter(out.problems));
       if (!read.definition || !names.insert(read.definition->name).second) continue;
+      for (auto& server : read.definition->own_servers) use_answer(server, {own, claude, paths}, variables);
       out.definitions.push_back(std::move(*read.definition));
     }
   }

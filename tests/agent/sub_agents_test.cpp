@@ -225,16 +225,21 @@ TEST_F(SubAgent, MayConnectServersWhereItWasGranted) {
 }
 
 TEST_F(AgentScene, AServerThatTheModelConnectsIsInItsNextRequest) {
-  start_first = false;
-  agent_options.start_servers = false;
-  model->then(calls({use("1", "connect_mcp", Json{{"name", "s"}})}))
-      .then(calls({use("2", "mcp__s__look", Json{{"at", "sky"}})}))
+  agent_options.approve_server = [](ApprovalQuestion question) -> Task<bool> {
+    EXPECT_EQ(question.server.command, built("mode-server"));
+    co_return true;
+  };
+  model
+      ->then(calls({use("1", "connect_mcp",
+                        Json{{"name", "new"}, {"command", built("mode-server")}, {"args", Json::array({"ok"})}})}))
+      .then(calls({use("2", "mcp__new__echo", Json{{"text", "hi"}})}))
       .then(says("ok"));
   run([&](Agent& agent) -> Task<void> {
     (void)co_await agent.send({.text = "go"});
-    EXPECT_THAT(words(outcomes_of(*agent.messages().at(2)).at(0)), HasSubstr("Connected to 's'. Discovered: mcp__s__"));
-    EXPECT_THAT(news_of(*agent.messages().at(2)), HasSubstr("mcp__s__look"));
-    EXPECT_THAT(order, ElementsAre("look sky"));
+    EXPECT_THAT(words(outcomes_of(*agent.messages().at(2)).at(0)),
+                HasSubstr("Connected to 'new'. Discovered: mcp__new__"));
+    EXPECT_THAT(news_of(*agent.messages().at(2)), HasSubstr("mcp__new__echo"));
+    EXPECT_FALSE(outcomes_of(*agent.messages().at(4)).at(0).is_error);
   });
 }
 
