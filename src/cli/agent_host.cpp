@@ -99,8 +99,10 @@ AgentHost::AgentHost(const Settings& settings, Io& io, const Runtime& given, Hos
   host.add_server(std::string(builtin_name), make_builtin_server(builtin), NamePrefix::none);
 }
 
-ModelChoice AgentHost::model_choice() const {
-  auto choice = choose_model(model_);
+ModelChoice AgentHost::model_choice() const { return choice_of(model_); }
+
+ModelChoice AgentHost::choice_of(const ModelQuestion& question) const {
+  auto choice = choose_model(question);
   if (choice) return std::move(*choice);
   const auto& none = choice.error();
   switch (none.why) {
@@ -110,7 +112,7 @@ ModelChoice AgentHost::model_choice() const {
                       "--model ollama:NAME, or --model script:FILE to play a file",
                       none.error.message()));
     case NoModel::Why::no_key:
-      throw none.error.with_message(fmt::format("{}; to keep one: patchbay secret set {}", none.error.message(),
+      throw none.error.with_message(fmt::format("{}; to keep one: patchbay secret set{}", none.error.message(),
                                                 shell_operands({none.variable})));
     case NoModel::Why::wrong:
       break;
@@ -118,11 +120,19 @@ ModelChoice AgentHost::model_choice() const {
   throw none.error;
 }
 
-std::shared_ptr<Model> AgentHost::model() const {
+std::shared_ptr<Model> AgentHost::model() const { return model_of(model_choice()); }
+
+std::shared_ptr<Model> AgentHost::model_named(std::string words) const {
+  auto question = model_;
+  question.words = std::move(words);
+  return model_of(choice_of(question));
+}
+
+std::shared_ptr<Model> AgentHost::model_of(ModelChoice choice) const {
   HttpClientOptions http;
   http.environment = model_.variables;
   http.log = runtime.log;
-  return make_model(model_choice(), {.http = std::move(http), .limits = runtime.limits});
+  return make_model(std::move(choice), {.http = std::move(http), .limits = runtime.limits});
 }
 
 std::string conversation_to_resume(const Settings& settings) {

@@ -39,6 +39,8 @@ class AgentHost {
   // Errc::config says how one is set up. May ask the store of secrets, which blocks.
   ModelChoice model_choice() const;
   std::shared_ptr<Model> model() const;
+  // Another one, as --model would name it.
+  std::shared_ptr<Model> model_named(std::string words) const;
 
   const std::shared_ptr<const KnownSecrets> secrets;
   const Runtime runtime;
@@ -46,6 +48,8 @@ class AgentHost {
  private:
   const std::shared_ptr<SecretVault> vault_;
   const ModelQuestion model_;
+  ModelChoice choice_of(const ModelQuestion& question) const;
+  std::shared_ptr<Model> model_of(ModelChoice choice) const;
 
  public:
   Host host;
