@@ -137,7 +137,8 @@ class Agent::Impl : public std::enable_shared_from_this<Agent::Impl> {
   // tool_runs.cpp
   ToolRuns runs_of(const std::vector<ModelToolUse>& uses);
   std::shared_ptr<ToolRun> run_of(const ModelToolUse& use);
-  static Task<std::vector<ModelPart>> run_tools(Self self, ToolRuns runs, std::shared_ptr<Turn> turn);
+  static Task<std::vector<ModelPart>> run_tools(Self self, ToolRuns runs, std::shared_ptr<Turn> turn,
+                                                std::shared_ptr<Scope> keeping);
   static Task<void> run_one(Self self, std::shared_ptr<ToolRun> run, std::shared_ptr<Turn> turn,
                             std::shared_ptr<Semaphore> places);
   static Task<Called> call(Self self, std::shared_ptr<ToolRun> run);

@@ -176,12 +176,16 @@ Task<void> Agent::Impl::run_one(Self self, std::shared_ptr<ToolRun> run, std::sh
 }
 
 // The outcomes in the order of the calls, but for those that are to be made later.
-Task<std::vector<ModelPart>> Agent::Impl::run_tools(Self self, ToolRuns runs, std::shared_ptr<Turn> turn) {
+// `keeping` writes the message with these calls: it is on the disk before anything is done that cannot be done twice,
+// so whoever goes on after a crash knows of it.
+Task<std::vector<ModelPart>> Agent::Impl::run_tools(Self self, ToolRuns runs, std::shared_ptr<Turn> turn,
+                                                    std::shared_ptr<Scope> keeping) {
   self->call_interrupted_ = false;
   std::vector<bool> reads;
   for (const auto& run : runs) reads.push_back(run->only_reads);
   const auto places = std::make_shared<Semaphore>(std::max<std::size_t>(self->options_.tools_at_once, 1));
   for (const auto& batch : batches_of(reads)) {
+    if (keeping && !reads[batch.front()]) co_await std::exchange(keeping, nullptr)->join();
     if (batch.size() == 1) {
       (void)co_await as_result(run_one(self, runs[batch.front()], turn, places));
       continue;
@@ -190,6 +194,7 @@ Task<std::vector<ModelPart>> Agent::Impl::run_tools(Self self, ToolRuns runs, st
     for (const auto at : batch) scope.start(run_one(self, runs[at], turn, places));
     (void)co_await as_result(scope.join());
   }
+  if (keeping) co_await keeping->join();
   self->call_interrupted_ = false;
   std::vector<ModelPart> parts;
   std::vector<std::string> later;

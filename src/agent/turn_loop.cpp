@@ -49,6 +49,21 @@ void add(ModelUsage& sum, const ModelUsage& one) {
   if (!one.cache_miss.empty()) sum.cache_miss = one.cache_miss;
 }
 
+// Servers of the program that are offered under bare names are as good as its own tools: they come first, and what a
+// provider keeps of the beginning ends behind them.
+void built_in_first(ToolPool& pool, const Catalog& catalog) {
+  const auto built_in = [&](const ModelTool& tool) {
+    if (tool.catalog_name.empty()) return true;
+    const auto* entry = catalog.at(tool.catalog_name);
+    return entry != nullptr && entry->prefix == NamePrefix::none;
+  };
+  const auto by_name = [](const auto& left, const auto& right) { return left.name < right.name; };
+  const auto others = std::partition(pool.tools.begin(), pool.tools.end(), built_in);
+  std::sort(pool.tools.begin(), others, by_name);
+  std::sort(others, pool.tools.end(), by_name);
+  pool.own = static_cast<std::size_t>(others - pool.tools.begin());
+}
+
 }  // namespace
 
 // ---- what a request consists of
@@ -95,6 +110,7 @@ const ToolsNow& Agent::Impl::tools_now() {
     std::erase_if(now_.pool.tools, [&](const ModelTool& tool) {
       return !tool.catalog_name.empty() && !now_.servers_of.contains(tool.catalog_name);
     });
+    built_in_first(now_.pool, *loaded);
     now_.searchable = {};
     if (loaded != all) {
       for (const auto& entry : all->tools()) {
@@ -255,7 +271,10 @@ Task<void> Agent::Impl::go_on(Self self, std::shared_ptr<Turn> turn) {
     const auto message = std::make_shared<const ModelMessage>(std::move(asked->message));
     const auto uses = uses_of(*message);
     answer.text = std::exchange(turn->cut_off, {}) + text_of(*message);
-    co_await append(self, Role::assistant, message->parts, asked->usage);
+    // Calls that only read need not wait for the disk; see run_tools().
+    const auto keeping = std::make_shared<Scope>(co_await asio::this_coro::executor);
+    keeping->start(append(self, Role::assistant, message->parts, asked->usage));
+    if (uses.empty()) co_await keeping->join();
     self->last_usage_ = asked->usage;
     self->asked_messages_ = self->messages().size();
     self->report_own(AgentMessage{.message = message, .stop = asked->stop, .usage = asked->usage});
@@ -264,6 +283,7 @@ Task<void> Agent::Impl::go_on(Self self, std::shared_ptr<Turn> turn) {
     std::vector<ModelPart> parts;
     switch (next) {
       case AfterAnswer::refused:
+        co_await keeping->join();
         // Nothing is called any more; append() gives each use its outcome with the next message.
         answer.end = End::refused;
         co_return;
@@ -299,7 +319,7 @@ Task<void> Agent::Impl::go_on(Self self, std::shared_ptr<Turn> turn) {
         break;
       case AfterAnswer::run_tools: {
         auto runs = self->runs_of(uses);
-        parts = co_await run_tools(self, runs, turn);
+        parts = co_await run_tools(self, runs, turn, keeping);
         const bool deferred = std::ranges::any_of(runs, [](const auto& run) { return run->deferred; });
         if (self->ending_ != Ending::none || deferred) {
           co_await append(self, Role::user, std::move(parts));
@@ -331,7 +351,7 @@ Task<AgentAnswer> Agent::Impl::turn(Self self, AgentInput input) {
   if (const auto later = self->conversation_->deferred(); !later.empty()) {
     // Calls that a hook put off: it is asked again.
     auto runs = self->runs_of(later);
-    parts = co_await run_tools(self, runs, turn);
+    parts = co_await run_tools(self, runs, turn, nullptr);
     if (std::ranges::any_of(runs, [](const auto& run) { return run->deferred; })) {
       co_await append(self, Role::user, std::move(parts));
       turn->answer.end = AgentAnswer::End::deferred;

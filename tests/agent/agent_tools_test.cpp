@@ -209,6 +209,27 @@ TEST_F(AgentTools, AToolThatTheProviderRefusesIsInNoLaterRequest) {
   });
 }
 
+TEST_F(AgentTools, BuiltInToolsComeFirstAndThenThoseOfServers) {
+  auto built_in = std::make_shared<Server>("files", "1");
+  for (const auto* name : {"write", "read", "zip"}) {
+    built_in->add_tool({.name = name}, [](RequestContext&, Json) -> Task<CallToolResult> { co_return text("x"); });
+  }
+  agent_options.sub_agents = agent_options.connect_tool = false;
+  model->then(says("hello"));
+  start_first = false;
+  run([&](Agent& agent) -> Task<void> {
+    host->add_server("files", built_in, NamePrefix::none);
+    co_await host->start();
+    (void)co_await agent.send({.text = "hi"});
+    const auto& pool = *model->requests.at(0).tools;
+    const auto all = names(model->requests.at(0).tools);
+    EXPECT_THAT(std::vector(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(pool.own)),
+                ElementsAre("read", "result_read", "sleep", "write", "zip"));
+    EXPECT_EQ(all.at(pool.own), "mcp__s__big");
+    EXPECT_TRUE(std::is_sorted(all.begin() + static_cast<std::ptrdiff_t>(pool.own), all.end()));
+  });
+}
+
 TEST_F(AgentTools, TheContextIsCountedByServerAndTool) {
   model->then(says("hello"));
   agent_options.directory = "/somewhere";

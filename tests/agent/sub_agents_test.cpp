@@ -1,5 +1,6 @@
 // Sub-agents: their own conversation, their parent's connections, what their definition leaves. G2.
 #include "agent_scene.h"
+#include "base/scope.h"
 #include "support/places.h"
 #include "support/temp_tree.h"
 
