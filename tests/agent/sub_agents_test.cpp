@@ -176,7 +176,7 @@ TEST_F(SubAgent, OfARepositoryIsThereOnlyWhereItIsTrusted) {
 }
 
 TEST_F(SubAgent, EndsWithTheTurnOfItsParent) {
-  define("own", mode_server("extra"));
+  define("own", mode_server("extra") + "  - s\n");
   model->then(gives("own", "x")).then(calls({use("a", "mcp__s__hang")}));
   run([&](Agent& agent) -> Task<void> {
     Scope scope(co_await asio::this_coro::executor);
