@@ -128,6 +128,55 @@ TEST_F(ChatInTmux, NoAndWhyIsToldToTheModel) {
   EXPECT_THAT(tmux.screen(), HasSubstr("not called"));
 }
 
+TEST_F(ChatInTmux, OtherArgumentsAreWrittenByThePersonAndNotAskedAboutAgain) {
+  Tmux tmux(with_fake(R"({"calls": [{"name": "mcp__fake__echo", "input": {"text": "ping"}}]},
+                        {"calls": [{"name": "mcp__fake__echo", "input": {"text": "pong"}}]}, {"text": "Done."})",
+                      "good"),
+            at(100, 30));
+  ASSERT_TRUE(tmux.wait_for("/help")) << tmux.screen();
+  tmux.enter("go");
+  ASSERT_TRUE(tmux.wait_for("Call it?")) << tmux.screen();
+  tmux.enter("e");
+  ASSERT_TRUE(tmux.wait_for("Arguments: {\"text\":\"ping\"}")) << tmux.screen();
+  tmux.keys({"C-u"});
+  tmux.enter("{\"text\":\"pong\"}");
+  ASSERT_TRUE(tmux.wait_for("Done.")) << tmux.screen();
+  EXPECT_THAT(tmux.screen(), AllOf(HasSubstr("not called"), HasSubstr("  > pong")));
+}
+
+TEST_F(ChatInTmux, AServerOfTheProjectIsAskedAboutBeforeItStarts) {
+  house.tree.file("project/.mcp.json", test::mode_server_file("good"));
+  Tmux tmux(scripted(R"({"calls": [{"name": "mcp__fake__echo", "input": {"text": "ping"}}]}, {"text": "Done."})",
+                     {"--allowedTools", "mcp__fake__echo"}),
+            at(100, 40));
+  ASSERT_TRUE(tmux.wait_for("/help")) << tmux.screen();
+  tmux.enter("go");
+  ASSERT_TRUE(tmux.wait_for("Start it?")) << tmux.screen();
+  tmux.enter("y");
+  ASSERT_TRUE(tmux.wait_for("Done.")) << tmux.screen();
+  EXPECT_THAT(tmux.screen(), AllOf(HasSubstr("Approved \"fake\""), HasSubstr("  > ping")));
+  tmux.keys({"C-d"});
+  expect_restored(tmux.left());
+  expect_gentle(tmux.bytes());
+}
+
+TEST_F(ChatInTmux, AModelAndAServerCanComeLater) {
+  house.tree.file("late.json", R"({"turns": [{"text": "Here I am."}]})");
+  Tmux tmux({built("patchbay"), "chat"}, at(100, 30));
+  ASSERT_TRUE(tmux.wait_for("/help")) << tmux.screen();
+  tmux.enter("/connect '" + built("mode-server") + "' good");
+  ASSERT_TRUE(tmux.wait_for("Connected to")) << tmux.screen();
+  EXPECT_THAT(tmux.screen(), HasSubstr("6 tools"));
+  tmux.enter("/model script:" + (house.tree.path() / "late.json").string());
+  ASSERT_TRUE(tmux.wait_for("answers from here on")) << tmux.screen();
+  tmux.enter("!echo shell $((40 + 2))");
+  ASSERT_TRUE(tmux.wait_for("shell 42")) << tmux.screen();
+  tmux.enter("hello");
+  ASSERT_TRUE(tmux.wait_for("Here I am.")) << tmux.screen();
+  tmux.enter("/mpc");
+  ASSERT_TRUE(tmux.wait_for("did you mean /mcp?")) << tmux.screen();
+}
+
 TEST_F(ChatInTmux, CompletesCommandsFilesAndResources) {
   house.tree.file("project/notes.txt", "three\nlines\nhere\n");
   Tmux tmux(with_fake(R"({"text": "Read."})", "good"), at(100, 30));
@@ -242,7 +291,7 @@ TEST_F(ChatInTmux, AnotherSizeLeavesOnePromptAndAllThatWasPrinted) {
 }
 
 TEST_F(ChatInTmux, ASignalThatEndsItLeavesTheTerminalAsItWas) {
-  for (const int number : {SIGTERM, SIGHUP, SIGINT}) {
+  for (const int number : {SIGTERM, SIGHUP, SIGINT, SIGABRT}) {
     Tmux tmux(scripted(""), at(80, 50));
     ASSERT_TRUE(tmux.wait_for("/help")) << tmux.screen();
     const auto pid = tmux.program();
