@@ -112,8 +112,8 @@ ModelChoice AgentHost::choice_of(const ModelQuestion& question) const {
                       "--model ollama:NAME, or --model script:FILE to play a file",
                       none.error.message()));
     case NoModel::Why::no_key:
-      throw none.error.with_message(fmt::format("{}; to keep one: patchbay secret set {}", none.error.message(),
-                                                shell_operands({none.variable})));
+      throw none.error.with_message(
+          fmt::format("{}; to keep one: patchbay secret set{}", none.error.message(), shell_operands({none.variable})));
     case NoModel::Why::wrong:
       break;
   }

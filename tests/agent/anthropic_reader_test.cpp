@@ -165,6 +165,14 @@ TEST(AnthropicReader, GivesAnIdOfItsOwnToACallWithoutOne) {
   EXPECT_THAT(seen.told, ElementsAre("tool " + first + " again", "tool t2 new"));
 }
 
+TEST(AnthropicReader, APieceOfACallChangesNeitherItsIdNorItsName) {
+  const auto seen =
+      read(around(begin(0, {{"type", "tool_use"}, {"id", "t1"}, {"name", "look"}}) +
+                  delta(0, {{"type", "input_json_delta"}, {"partial_json", "{}"}, {"id", "2"}, {"name", "_again"}})));
+  ASSERT_TRUE(seen.answer);
+  EXPECT_THAT(seen.answer->message.parts, ElementsAre(ModelPart(ModelToolUse{.id = "t1", .name = "look"})));
+}
+
 TEST(AnthropicReader, AnErrorInsideTheStreamCountsLikeItsStatus) {
   const std::vector<std::pair<std::string, int>> cases{{"invalid_request_error", 400}, {"authentication_error", 401},
                                                        {"rate_limit_error", 429},      {"api_error", 500},
@@ -202,6 +210,19 @@ TEST(AnthropicReader, NonsenseIsAFailureThatMayPass) {
     EXPECT_EQ(seen.answer.error().status, 0) << stream;
     EXPECT_THAT(seen.told, IsEmpty());
   }
+}
+
+TEST(AnthropicReader, JsonInPlaceOfEventsIsReadAsAWhole) {
+  const auto error = to_text(Json{{"type", "error"}, {"error", {{"type", "api_error"}, {"message", "No."}}}});
+  const auto reader = anthropic_reader("anthropic", {});
+  AnswerFrames frames(AnswerFraming::events, *reader, 1u << 20);
+  for (const auto piece : {"\n "sv, std::string_view(error).substr(0, 9), std::string_view(error).substr(9)}) {
+    const auto outcome = frames.feed(piece, {});
+    ASSERT_TRUE(outcome && *outcome);
+  }
+  const auto end = frames.end({});
+  ASSERT_FALSE(end);
+  EXPECT_EQ(end.error(), (ProviderFailure{.status = 500, .type = "api_error", .message = "No."}));
 }
 
 TEST(AnthropicReader, TakesTheTypeFromTheDataOrTheEvent) {

@@ -18,6 +18,11 @@ Result<AnswerFrames::Outcome> AnswerFrames::feed(std::string_view bytes, const M
   if (taken_ > limit_) {
     return fail(Errc::limit, fmt::format("the answer is larger than {}", limit_text(limit_)));
   }
+  if (!begun_) {
+    const auto first = bytes.find_first_not_of(" \t\r\n");
+    begun_ = first != std::string_view::npos;
+    if (begun_ && framing_ == AnswerFraming::events && bytes[first] == '{') framing_ = AnswerFraming::whole;
+  }
   if (framing_ != AnswerFraming::events) {
     text_ += bytes;
     return framing_ == AnswerFraming::lines ? take_lines(tell) : Outcome();

@@ -21,7 +21,8 @@ class AnswerFrames {
  public:
   using Outcome = std::expected<void, ProviderFailure>;
 
-  // `limit` is that of one event or line, and of the whole.
+  // `limit` is that of one event or line, and of the whole. What begins with a brace is one JSON value and no events,
+  // whatever was asked for: mostly it says what is wrong.
   AnswerFrames(AnswerFraming framing, AnswerReader& reader, std::size_t limit);
 
   // Ends early when the answer is complete. Errc::limit for what is too large.
@@ -36,6 +37,7 @@ class AnswerFrames {
   AnswerReader& reader_;
   std::size_t limit_;
   std::size_t taken_ = 0;
+  bool begun_ = false;
   SseParser events_;
   std::string text_;          // of a line or body that has not ended
   std::size_t searched_ = 0;  // so much of it has no end of a line

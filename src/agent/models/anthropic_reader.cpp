@@ -114,6 +114,7 @@ class Reader final : public AnswerReader {
     const auto place = at ? blocks_.find(*at) : blocks_.end();
     if (place == blocks_.end()) return std::unexpected(nonsense("a piece belongs to no block"));
     auto& block = place->second;
+    const bool is_call = block.begun["type"].text() == "tool_use";
     for (auto [name, value] : delta.members()) {
       const auto text = value.text();
       if (name == "type" || !text || text->empty()) continue;
@@ -121,6 +122,8 @@ class Reader final : public AnswerReader {
         block.json += *text;
         continue;
       }
+      // A call has its id and name from the beginning, and they were told.
+      if (is_call) continue;
       grow(block, name, *text);
       if (name == "text") tell(ModelTextDelta{std::string(*text)});
       if (name == "thinking") tell(ModelThinkingDelta{std::string(*text)});

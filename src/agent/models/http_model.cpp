@@ -233,10 +233,7 @@ class HttpModel final : public Model {
       if (failed.failure.status == 0) failed.failure.status = head.status;
       co_return std::unexpected(std::move(failed));
     }
-    const auto type = media_type(head.headers.get("Content-Type"));
-    if (type == "text/html") throw not_a_model(core->asked);
-    // What answers in one piece although it was asked for events does so mostly to say what is wrong.
-    if (asked.framing == AnswerFraming::events && type == "application/json") asked.framing = AnswerFraming::whole;
+    if (media_type(head.headers.get("Content-Type")) == "text/html") throw not_a_model(core->asked);
 
     const auto reader = provider.reader(request);
     const auto read = co_await as_result(read_answer(*exchange, asked.framing, *reader, options.limits.message, tell));
