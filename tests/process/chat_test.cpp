@@ -221,6 +221,41 @@ TEST_F(ChatInTmux, AFormIsFilledInOnASmallScreen) {
   expect_gentle(tmux.bytes());
 }
 
+TEST_F(ChatInTmux, AFormIsLeftWithCtrlCAndTheConversationGoesOn) {
+  ASSERT_EQ(house.run({"add", "fix", "--", built("scenario-server")}).code, 0);
+  Tmux tmux(scripted(R"({"calls": [{"name": "mcp__fix__ask_form", "input": {}}]}, {"text": "Well then."})",
+                     {"--allowedTools", "mcp__fix__ask_form"}),
+            at(80, 24));
+  ASSERT_TRUE(tmux.wait_for("/help")) << tmux.screen();
+  tmux.enter("ask me");
+  ASSERT_TRUE(tmux.wait_for("(Enter: cancel)")) << tmux.screen();
+  tmux.keys({"C-c"});
+  ASSERT_TRUE(tmux.wait_for("Well then.")) << tmux.screen();
+  EXPECT_THAT(tmux.screen(), HasSubstr("  > interrupted"));
+  // The keys are the editor's again.
+  tmux.type("ab");
+  tmux.keys({"C-a"});
+  tmux.type("x");
+  ASSERT_TRUE(tmux.wait_for("> xab")) << tmux.screen();
+}
+
+TEST_F(ChatInTmux, WhatScrolledAwayIsTheWholeConversation) {
+  std::string text;
+  for (int i = 0; i < 80; ++i) text += "Line " + std::to_string(i) + ".\\n\\n";
+  Tmux tmux(scripted("{\"text\": \"" + text + "\"}, {\"text\": \"The end.\"}"), at(80, 12));
+  ASSERT_TRUE(tmux.wait_for("/help")) << tmux.screen();
+  tmux.enter("tell me");
+  ASSERT_TRUE(tmux.wait_for("Line 79.")) << tmux.screen();
+  tmux.enter("and now?");
+  ASSERT_TRUE(tmux.wait_for("The end.")) << tmux.screen();
+  ASSERT_TRUE(tmux.wait_until_gone("Working")) << tmux.screen();
+  std::string wanted = "> tell me\n";
+  for (int i = 0; i < 80; ++i) wanted += "Line " + std::to_string(i) + ".\n\n";
+  wanted += "> and now?\nThe end.\n\n>";
+  EXPECT_THAT(tmux.all(), HasSubstr(wanted));
+  expect_gentle(tmux.bytes());
+}
+
 TEST_F(ChatInTmux, CtrlCInterruptsACallAndThenLeaves) {
   Tmux tmux(scripted(R"({"calls": [{"name": "mcp__fake__echo", "input": {"text": "x"}}]}, {"text": "Well then."})",
                      {"--mcp-config", test::mode_server_file("silent-on-call"), "--allowedTools", "mcp__fake__echo"}),
