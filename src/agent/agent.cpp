@@ -129,6 +129,9 @@ Task<void> Agent::Impl::begin(Self self) {
     self->own_tools_.push_back(patchbay::connect_tool(self->host_, {.approve = self->options_.approve_server}));
   }
   self->begun_ = true;
+  if (self->options_.channels && self->options_.principal.empty()) {
+    self->listening_.emplace(executor).spawn(hear_channels(self));
+  }
 }
 
 Task<void> Agent::Impl::stop(Self self) {
@@ -142,6 +145,10 @@ Task<void> Agent::Impl::stop(Self self) {
   self->end_turn(Ending::stopped);
   self->told_event_.notify_all();
   if (self->apart_) self->apart_->end(Error(Errc::closed, "the agent was stopped"));
+  if (self->listening_) {
+    self->listening_->cancel();
+    (void)co_await as_result(self->listening_->join());
+  }
   if (self->scope_) (void)co_await as_result(self->scope_->join());
   (void)co_await as_result(self->model_tools_.stop());
   // What the program gave us gets a moment to notice: what it uses may go with us.
@@ -155,6 +162,7 @@ void Agent::Impl::abandon() {
   end_turn(Ending::stopped);
   told_event_.notify_all();
   if (apart_) apart_->end(Error(Errc::closed, "the agent was stopped"));
+  if (listening_) listening_->cancel();
   if (scope_) scope_->cancel();
 }
 
@@ -241,8 +249,20 @@ void Agent::Impl::tell(std::string text) {
     return;
   }
   if (text.size() > longest_told) text = std::string(cut_utf8(text, longest_told)) + "… [cut]";
-  told_.push_back(std::move(text));
+  told_.push_back({.text = std::move(text)});
   told_event_.notify_all();
+}
+
+// The host bounds what waits here: it takes no more while this is not acknowledged.
+Task<void> Agent::Impl::hear_channels(Self self) {
+  for (;;) {
+    auto messages = co_await as_result(self->host_.next_channel_messages());
+    if (!messages || self->stopped_) co_return;
+    for (auto& message : *messages) {
+      self->told_.push_back({.text = std::move(message.text), .channel_id = std::move(message.id)});
+    }
+    self->told_event_.notify_all();
+  }
 }
 
 Task<void> Agent::Impl::told(Self self) {

@@ -74,6 +74,12 @@ class Agent::Impl : public std::enable_shared_from_this<Agent::Impl> {
     int shortened = 0;    // times, since the model last answered
   };
 
+  // A message that the person did not type.
+  struct Told {
+    std::string text;
+    std::string channel_id = {};  // ChannelMessage::id; empty: it is from elsewhere
+  };
+
   // One call that the model wants.
   struct ToolRun {
     enum class Where : std::uint8_t { nowhere, own, model_tools, host };
@@ -104,6 +110,7 @@ class Agent::Impl : public std::enable_shared_from_this<Agent::Impl> {
   }
   void notice(std::string text) const noexcept { report_own(AgentNotice{std::move(text)}); }
   static Task<bool> wait_for_message(Self self, std::chrono::milliseconds time);
+  static Task<void> hear_channels(Self self);
 
   // turn_loop.cpp
   static Task<AgentAnswer> turn(Self self, AgentInput input);
@@ -137,7 +144,8 @@ class Agent::Impl : public std::enable_shared_from_this<Agent::Impl> {
   ModelTools model_tools_;
   std::vector<AgentTool> own_tools_;
 
-  std::optional<Scope> scope_;  // from begin() on
+  std::optional<Scope> scope_;      // from begin() on
+  std::optional<Scope> listening_;  // to channels
   std::optional<Apart> apart_;
   Clock* clock_ = nullptr;
   Semaphore beginning_{1};
@@ -157,7 +165,8 @@ class Agent::Impl : public std::enable_shared_from_this<Agent::Impl> {
   ModelMessages no_messages_;
   std::string no_id_;
   ModelUsage no_usage_;
-  std::vector<std::string> told_;  // and in no request yet
+  std::vector<Told> told_;             // and in no request yet
+  std::vector<std::string> taken_up_;  // messages of channels that the next message of the conversation has
   Event told_event_;
 
   ToolOffer offer_;

@@ -126,7 +126,10 @@ void Agent::Impl::freeze() {
 }
 
 void Agent::Impl::take_told(std::vector<ModelPart>& parts) {
-  for (auto& text : std::exchange(told_, {})) parts.emplace_back(ModelText{std::move(text)});
+  for (auto& told : std::exchange(told_, {})) {
+    parts.emplace_back(ModelText{std::move(told.text)});
+    if (!told.channel_id.empty()) taken_up_.push_back(std::move(told.channel_id));
+  }
 }
 
 void Agent::Impl::take_news(std::vector<ModelPart>& parts) {
@@ -168,7 +171,12 @@ Task<void> Agent::Impl::append(Self self, Role role, std::vector<ModelPart> part
   auto message = std::make_shared<ModelMessage>();
   message->role = role;
   message->parts = std::move(parts);
+  auto taken_up = std::exchange(self->taken_up_, {});
   co_await self->conversation_->append(std::move(message), std::move(usage));
+  // What the disk did not take is delivered again by a later run.
+  const bool has_it = self->conversation_->is_kept() || self->options_.state_directory.empty();
+  if (taken_up.empty() || !has_it) co_return;
+  (void)co_await as_result(self->host_.acknowledge_channel_messages(std::move(taken_up)));
 }
 
 void Agent::Impl::heard_model(const ModelEvent& event, Turn& turn) const {
