@@ -132,6 +132,9 @@ struct AgentOptions {
   std::function<bool(const std::string& server)> sees_server = {};  // likewise, with all that it has
   bool start_servers = true;                                        // all that may be started, with the first send()
   bool resource_tools = true;  // resources and skills of servers, and the search for tools
+  // Messages of channels (docs/channels.md) are told to it, and acknowledged once its conversation has them: a Host
+  // gives each of them once, so one agent of a Host has this. A sub-agent (`principal`) never has.
+  bool channels = true;
   std::string principal = {};  // CallContext::principal of its calls; empty: it is nobody's sub-agent
   ModelToolsOptions model_tools = {};
   std::size_t tools_at_once = 8;  // read-only calls of one answer

@@ -137,7 +137,7 @@ Task<void> Agent::Impl::begin(Self self) {
   co_await add_tools(self);
   if (self->stopped_) throw Error(Errc::closed, "the agent was stopped");
   self->begun_ = true;
-  if (self->options_.principal.empty()) self->listening_ = self->scope_->spawn(listen(self));
+  if (self->options_.channels && self->options_.principal.empty()) self->listening_ = self->scope_->spawn(listen(self));
 }
 
 Task<void> Agent::Impl::add_tools(Self self) {

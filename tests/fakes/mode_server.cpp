@@ -3,8 +3,9 @@
 // "good" has the tools echo (text back), add (two integers), fail (isError), boom (JSON-RPC
 // error), slow (answers after progress), raw (text with terminal controls), and one
 // resource and one prompt; "wordy" has a tool and a prompt with much to say. Every other mode is named after what it
-// does wrong, and "asks" asks the user for a name and has one tool, which answers with it. The methods it is asked are
-// appended to the file MODE_SERVER_LOG names.
+// does wrong, "asks" asks the user for a name and has one tool, which answers with it, and "pushes" is a channel:
+// behind the answer to a call of echo it pushes the same text as a message. The methods it is asked are appended to the
+// file MODE_SERVER_LOG names.
 #include <unistd.h>
 
 #include <cstdlib>
@@ -174,6 +175,7 @@ void answer(const Json& request) {
         Json{{"protocolVersion", params["protocolVersion"]},
              {"capabilities", {{"tools", Json::object()}, {"resources", Json::object()}, {"prompts", Json::object()}}},
              {"serverInfo", {{"name", "mode-server"}, {"version", "1.0"}}}};
+    if (mode == "pushes") reply["result"]["capabilities"]["experimental"] = Json{{"claude/channel", Json::object()}};
   } else if (method == "tools/list" && mode == "fails-tools-list") {
     reply["error"] = Json{{"code", -32603}, {"message", "the shelf is empty"}};
   } else if (method == "prompts/list" && mode == "silent-on-prompts") {
@@ -235,6 +237,11 @@ void answer(const Json& request) {
   }
   put(reply);
   if (mode == "answers-twice") put(reply);
+  if (mode == "pushes" && method == "tools/call") {
+    put(Json{{"jsonrpc", "2.0"},
+             {"method", "notifications/claude/channel"},
+             {"params", {{"content", params["arguments"]["text"]}}}});
+  }
 }
 
 }  // namespace

@@ -116,8 +116,11 @@ Result<std::vector<ModelApiReply>> read_model_api_script(std::string_view text) 
 }
 
 struct ModelApi::State {
-  State(std::vector<ModelApiReply> script, Told whom)
-      : replies(std::move(script)), told(std::move(whom)), server([this](ScriptConnection& c) { serve(c); }) {}
+  State(std::vector<ModelApiReply> script, Told whom, Answering answers)
+      : replies(std::move(script)),
+        told(std::move(whom)),
+        answering(std::move(answers)),
+        server([this](ScriptConnection& c) { serve(c); }) {}
 
   void serve(ScriptConnection& connection) {
     // Chunks go out as they are written, and not when the other side has thanked for the one before.
@@ -132,6 +135,14 @@ struct ModelApi::State {
   }
 
   ModelApiReply next(const ModelApiRequest& request) {
+    if (answering) {
+      {
+        std::lock_guard lock(mutex);
+        requests.push_back(request);
+      }
+      std::lock_guard lock(one_at_a_time);
+      return answering(request);
+    }
     std::lock_guard lock(mutex);
     requests.push_back(request);
     const auto found = std::ranges::find_if(replies, [&](const auto& reply) { return fits(reply, request); });
@@ -145,11 +156,15 @@ struct ModelApi::State {
   std::vector<ModelApiReply> replies;
   std::vector<ModelApiRequest> requests;
   Told told;
+  Answering answering;
+  std::mutex one_at_a_time;
   ScriptedServer server;  // last: its threads use the others
 };
 
 ModelApi::ModelApi(std::vector<ModelApiReply> replies, Told told)
-    : state_(std::make_unique<State>(std::move(replies), std::move(told))) {}
+    : ModelApi(std::move(replies), std::move(told), Answering()) {}
+ModelApi::ModelApi(std::vector<ModelApiReply> replies, Told told, Answering answering)
+    : state_(std::make_unique<State>(std::move(replies), std::move(told), std::move(answering))) {}
 ModelApi::~ModelApi() = default;
 
 std::uint16_t ModelApi::port() const noexcept { return state_->server.port(); }

@@ -8,12 +8,14 @@
 //   EXPECT_EQ(api.requests()[0].json()["model"], "claude");
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <patchbay/error.h>
@@ -54,6 +56,10 @@ class ModelApi {
   // Each request gets the first reply that is left and fits; 400 when there is none. `told` hears of a request before
   // it is answered, on the thread of its connection.
   explicit ModelApi(std::vector<ModelApiReply> replies, Told told = {});
+  // What it answers is decided with each request, on the thread of its connection, one at a time.
+  using Answering = std::function<ModelApiReply(const ModelApiRequest&)>;
+  template <std::invocable<const ModelApiRequest&> Function>
+  explicit ModelApi(Function answering) : ModelApi({}, {}, Answering(std::move(answering))) {}
   ModelApi(const ModelApi&) = delete;
   ModelApi& operator=(const ModelApi&) = delete;
   ~ModelApi();
@@ -64,6 +70,7 @@ class ModelApi {
   std::size_t replies_left() const;
 
  private:
+  ModelApi(std::vector<ModelApiReply> replies, Told told, Answering answering);
   struct State;
   std::unique_ptr<State> state_;
 };

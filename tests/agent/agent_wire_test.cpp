@@ -1,0 +1,250 @@
+// A conversation over real HTTP, in the words of every provider, with servers that are processes: several calls in a
+// turn, who decides about them, questions, large results, interrupts, channels and sign-in. G1, P2, R3, H1, A6.
+#include "base/scope.h"
+#include "settings/settings_file.h"
+#include "support/beside.h"
+#include "wire_scene.h"
+
+namespace patchbay::test {
+namespace {
+
+using testing::AllOf;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+using testing::SizeIs;
+using End = AgentAnswer::End;
+
+INSTANTIATE_TEST_SUITE_P(, EachProvider, every_provider(), testing::PrintToStringParamName());
+
+Json words(std::string text) { return Json{{"text", std::move(text)}}; }
+
+TEST_P(EachProvider, SeveralCallsOfATurnAreAnsweredInTheirOrder) {
+  add("one", {"mode-server", "good"});
+  add("two", {"scenario-server"});
+  then({.text = "I look.",
+        .uses = {use("a1", "mcp__one__echo", words("first words")), use("a2", "mcp__two__fails"),
+                 use("a3", "mcp__two__echo", words("third words")), use("a4", "mcp__one__fail"),
+                 use("a5", "mcp__one__slow"), use("a6", "nothing_like_it"), use("a7", "mcp__one__boom")}});
+  then({.text = "That is it."});
+  then({.text = "Still here."});
+  run([&](Agent& agent) -> Task<void> {
+    const auto answer = co_await agent.send({.text = "go"});
+    EXPECT_EQ(answer.text, "That is it.");
+    EXPECT_EQ(answer.turns, 2u);
+    (void)co_await agent.send({.text = "and now?"});
+  });
+  EXPECT_TRUE(in_order(body(1), {"first words", "it broke", "third words", "the tool failed", "done",
+                                 "unknown tool 'nothing_like_it'", "boom"}))
+      << body(1);
+  EXPECT_TRUE(in_order(body(2), {"boom", "That is it.", "and now?"}));
+  expect_stable_tools();
+  std::vector<std::string> steps;
+  for (const auto& event : events) {
+    if (const auto* progress = std::get_if<AgentToolProgress>(&event.what)) steps.push_back(progress->id);
+  }
+  EXPECT_THAT(steps, ElementsAre("a5", "a5", "a5"));
+}
+
+TEST_P(EachProvider, RulesHooksAndThePersonDecide) {
+  add("one", {"mode-server", "good"});
+  host_options.config->settings = settings_layers({parse_settings(
+      R"({"permissions": {"allow": ["mcp__one__echo"], "deny": ["mcp__one__boom"]},
+          "hooks": {"PreToolUse": [{"matcher": "mcp__one__echo", "hooks": [{"type": "command", "command":
+            "echo '{\"hookSpecificOutput\":{\"hookEventName\":\"PreToolUse\",\"updatedInput\":{\"text\":\"changed\"}}}'"
+          }]}]}})",
+      SettingsSource::user, "/settings.json")});
+  std::vector<std::string> asked;
+  host_options.permission.ask = [&](PermissionQuestion question) -> Task<bool> {
+    asked.push_back(question.tool.name);
+    co_return question.tool.name == "mcp__one__add";
+  };
+  then({.uses = {use("a1", "mcp__one__echo", words("as it was")),
+                 use("a2", "mcp__one__add", Json{{"a", 40000}, {"b", 2}}), use("a3", "mcp__one__slow"),
+                 use("a4", "mcp__one__boom")}});
+  then({.text = "done"});
+  run([&](Agent& agent) -> Task<void> {
+    const auto answer = co_await agent.send({.text = "go"});
+    EXPECT_THAT(asked, ElementsAre("mcp__one__add", "mcp__one__slow"));
+    std::vector<std::string> denied;
+    for (const auto& one : answer.denied) denied.push_back(one.use.id);
+    EXPECT_THAT(denied, ElementsAre("a3", "a4"));
+    EXPECT_EQ(answer.end, End::answered);
+  });
+  EXPECT_TRUE(in_order(body(1), {"changed", "40002"})) << body(1);
+  EXPECT_THAT(body(1), AllOf(HasSubstr("mcp__one__boom"), HasSubstr("was not carried out")));
+}
+
+TEST_P(EachProvider, AQuestionOfAServerIsAnsweredDuringItsCall) {
+  add("two", {"scenario-server"});
+  std::string message;
+  host_options.asking.person = [&](ElicitRequest request, CallContext) -> Task<ElicitResult> {
+    message = request.message;
+    co_return ElicitResult{.action = ElicitResult::Action::accept, .content = Json{{"name", "Ann"}, {"size", 41}}};
+  };
+  then({.uses = {use("a1", "mcp__two__ask_form")}});
+  then({.text = "done"});
+  run([&](Agent& agent) -> Task<void> { (void)co_await agent.send({.text = "go"}); });
+  EXPECT_EQ(message, "who are you?");
+  EXPECT_THAT(body(1), AllOf(HasSubstr("Ann"), HasSubstr("41")));
+}
+
+// The model reads neither the text nor what becomes of it: it passes a name on.
+TEST_P(EachProvider, ALargeResultGoesToAnotherServerUnread) {
+  add("source", {"restless-server", "good", tree.path().string()});
+  add("sink", {"mode-server", "good"});
+  host_options.state_directory = (tree.path() / "state").string();
+  then({.uses = {use("a1", "mcp__source__large")}});
+  then([](const ModelApiRequest& request) -> Said {
+    const auto at = request.body.rfind("@result:");
+    EXPECT_NE(at, std::string::npos) << request.body.substr(0, 3000);
+    const auto handle = request.body.substr(at, std::string_view("@result:12345678").size());
+    return {.uses = {use("a2", "mcp__sink__echo", words(handle))}};
+  });
+  then({.text = "It has it."});
+  run([&](Agent& agent) -> Task<void> {
+    EXPECT_EQ((co_await agent.send({.text = "pass it on"})).text, "It has it.");
+    std::vector<AgentToolResult> results;
+    for (const auto& event : events) {
+      if (const auto* result = std::get_if<AgentToolResult>(&event.what)) results.push_back(*result);
+    }
+    EXPECT_THAT(results, SizeIs(2));
+    // What came back is what the sink was given: five million bytes again.
+    const auto back = co_await host->read_result({.handle = results.at(1).result.handle, .count = true});
+    EXPECT_EQ(back.total_bytes, 5'000'000u);
+  });
+  for (const auto& request : api.requests()) EXPECT_LT(request.body.size(), 400'000u);
+}
+
+TEST_P(EachProvider, AnInterruptEndsTheCallAndTheModelIsTold) {
+  add("mute", {"mode-server", "silent-on-call"});
+  then({.uses = {use("a1", "mcp__mute__echo", words("x")), use("a2", "mcp__mute__add")}});
+  then({.text = "I stop."});
+  run([&](Agent& agent) -> Task<void> {
+    Scope scope(co_await asio::this_coro::executor);
+    const auto sent = beside(scope, agent.send({.text = "go"}));
+    co_await until([&] {
+      return std::ranges::any_of(events,
+                                 [](const auto& event) { return std::holds_alternative<AgentToolCall>(event.what); });
+    });
+    co_await settle();
+    agent.interrupt();
+    co_await scope.join();
+    EXPECT_EQ((*sent->result)->text, "I stop.");
+  });
+  EXPECT_TRUE(in_order(body(1), {"interrupted by the person", "Not called"})) << body(1);
+}
+
+TEST_P(EachProvider, AnInterruptEndsAnAnswerThatIsBeingWritten) {
+  then(when_released({.text = "too late"}));
+  then({.text = "and on"});
+  run([&](Agent& agent) -> Task<void> {
+    Scope scope(co_await asio::this_coro::executor);
+    const auto sent = beside(scope, agent.send({.text = "go"}));
+    co_await requested(1);
+    agent.interrupt();
+    co_await scope.join();
+    EXPECT_EQ((*sent->result)->end, End::interrupted);
+    release();
+    EXPECT_EQ((co_await agent.send({.text = "go on"})).text, "and on");
+  });
+}
+
+// A tool that comes while the model works is in its next request; one that goes between two turns is named as gone.
+TEST_P(EachProvider, ToolsComeAndGoAndTheBeginningStays) {
+  add("one", {"mode-server", "good"});
+  add("two", {"scenario-server"});
+  then({.uses = {use("a1", "mcp__two__add_tool", Json{{"name", "fresh"}})}});
+  then(when_released({.uses = {use("a2", "mcp__one__echo", words("x"))}}));
+  then({.uses = {use("a3", "mcp__two__fresh")}});
+  then({.text = "It works."});
+  then({.uses = {use("a4", "mcp__two__remove_tool", Json{{"name", "fresh"}})}});
+  then(when_released({.text = "Gone."}));
+  then({.text = "I know."});
+  run([&](Agent& agent) -> Task<void> {
+    Scope scope(co_await asio::this_coro::executor);
+    auto sent = beside(scope, agent.send({.text = "make one"}));
+    co_await until([&] { return offers("mcp__two__fresh"); });
+    release();
+    co_await scope.join();
+    EXPECT_EQ((*sent->result)->text, "It works.");
+    sent = beside(scope, agent.send({.text = "remove it"}));
+    co_await until([&] { return !offers("mcp__two__fresh"); });
+    release();
+    co_await scope.join();
+    (void)co_await agent.send({.text = "and now?"});
+  });
+  EXPECT_THAT(body(2), HasSubstr("mcp__two__fresh"));
+  EXPECT_TRUE(in_order(body(3), {"mcp__two__fresh", "new"})) << body(3);
+  EXPECT_THAT(body(6), HasSubstr("These tools are gone: mcp__two__fresh")) << body(6);
+  expect_stable_tools();
+  const auto sent = sent_tools();
+  if (spoken() == Spoken::anthropic) EXPECT_THAT(sent.at(2).held_back, Contains(HasSubstr("mcp__two__fresh")));
+  if (spoken() == Spoken::responses) EXPECT_THAT(body(2), HasSubstr("additional_tools"));
+}
+
+TEST_P(EachProvider, AServerThatDiesWithEveryCallChangesNothing) {
+  add("shaky", {"mode-server", "exits-on-call"});
+  add("one", {"mode-server", "good"});
+  for (const auto* id : {"a1", "a3", "a5"}) {
+    then(
+        {.uses = {use(id, "mcp__shaky__echo", words("x")), use(id + std::string("b"), "mcp__one__echo", words("ok"))}});
+  }
+  then({.text = "It is broken."});
+  then({.text = "Still."});
+  run([&](Agent& agent) -> Task<void> {
+    (void)co_await agent.send({.text = "go"});
+    (void)co_await agent.send({.text = "again"});
+  });
+  EXPECT_THAT(api.requests(), SizeIs(5));
+  const auto sent = sent_tools();
+  EXPECT_THAT(sent.at(0).loaded, Contains(HasSubstr("mcp__shaky__echo")));
+  for (const auto& one : sent) {
+    EXPECT_EQ(one.loaded, sent.front().loaded);
+    EXPECT_EQ(one.held_back, sent.front().held_back);
+  }
+}
+
+TEST_P(EachProvider, AServerThatTheModelConnectsIsUsed) {
+  std::string approved;
+  agent_options.approve_server = [&](ApprovalQuestion question) -> Task<bool> {
+    approved = question.server.command;
+    co_return true;
+  };
+  add("one", {"mode-server", "good"});
+  then({.uses = {use("a1", "connect_mcp",
+                     Json{{"name", "late"}, {"command", built("mode-server")}, {"args", Json::array({"one-tool"})}})}});
+  then({.uses = {use("a2", "mcp__late__echo", words("hello from afar"))}});
+  then({.text = "Connected."});
+  run([&](Agent& agent) -> Task<void> { EXPECT_EQ((co_await agent.send({.text = "connect it"})).text, "Connected."); });
+  EXPECT_EQ(approved, built("mode-server"));
+  EXPECT_THAT(body(1), HasSubstr("Connected to 'late'. Discovered: mcp__late__echo"));
+  EXPECT_THAT(body(2), HasSubstr("hello from afar"));
+  expect_stable_tools();
+}
+
+// G1: servers begin with the first message and not before; one that fails, or never answers, stops nothing.
+TEST_P(EachProvider, ServersAreStartedByTheFirstMessageAndAFailingOneIsNamed) {
+  const auto started = (tree.path() / "started").string();
+  add("one", {"mode-server", "good", started});
+  add("broken", {"mode-server", "exits-at-once"});
+  for (int i = 0; i < 2; ++i)
+    then({.uses = {use("a" + std::to_string(i), "mcp__one__echo", words("hi"))}}).then({.text = "Done."});
+  run([&](Agent& agent) -> Task<void> {
+    co_await settle();
+    EXPECT_FALSE(tree.has("started"));
+    (void)co_await agent.send({.text = "one"});
+    // The second time nothing is started any more.
+    const auto once = tree.read("started");
+    (void)co_await agent.send({.text = "two"});
+    EXPECT_EQ(tree.read("started"), once);
+    EXPECT_THAT(testing::PrintToString(once), Not(testing::IsEmpty()));
+  });
+  EXPECT_THAT(body(3), HasSubstr("Server \\\"broken\\\" could not be used"));
+  EXPECT_THAT(body(3), HasSubstr("set API_KEY"));
+  expect_stable_tools();
+}
+
+}  // namespace
+}  // namespace patchbay::test

@@ -1,0 +1,300 @@
+// An agent as it is in use, for tests: a model behind real HTTP, in the words of each provider, and servers that are
+// processes of their own. The test says what the model answers, turn by turn, and looks at the requests that came.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <boost/asio/post.hpp>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <patchbay/agent.h>
+
+#include "agent/conversation/repair.h"
+#include "agent/models/make_model.h"
+#include "base/as_result.h"
+#include "base/waiting.h"
+#include "json/scanner.h"
+#include "support/anthropic_replies.h"
+#include "support/host_parts.h"
+#include "support/loop.h"
+#include "support/model_api.h"
+#include "support/openai_replies.h"
+#include "support/places.h"
+#include "support/temp_tree.h"
+
+namespace patchbay::test {
+
+// ---- how each provider speaks
+
+enum class Spoken { anthropic, responses, chat, gemini, ollama };
+
+inline void PrintTo(Spoken spoken, std::ostream* out) {
+  constexpr const char* names[] = {"Anthropic", "Responses", "Chat", "Gemini", "Ollama"};
+  *out << names[static_cast<int>(spoken)];
+}
+
+inline auto every_provider() {
+  return testing::Values(Spoken::anthropic, Spoken::responses, Spoken::chat, Spoken::gemini, Spoken::ollama);
+}
+
+// The model is chosen as a program chooses it: by words and variables.
+inline std::shared_ptr<Model> model_of(Spoken spoken, const std::string& url) {
+  constexpr const char* words[] = {"anthropic:claude-sonnet-5", "openai:gpt-5.6", "openai-chat:gpt-5.5",
+                                   "gemini:gemini-3.5-flash", "ollama:qwen3"};
+  const auto variables = [url](std::string_view name) -> std::optional<std::string> {
+    if (name == "ANTHROPIC_BASE_URL" || name == "GOOGLE_GEMINI_BASE_URL" || name == "OLLAMA_HOST") return url;
+    if (name == "OPENAI_BASE_URL") return url + "/v1";
+    if (name.ends_with("_API_KEY")) return "sk-test";
+    if (name == "ENABLE_TOOL_SEARCH") return "true";  // what answers here knows of tools that are held back
+    return std::nullopt;
+  };
+  auto choice = choose_model({.words = words[static_cast<int>(spoken)], .variables = variables});
+  if (!choice) throw choice.error().error;
+  MakeModelOptions options;
+  options.http.environment = [](std::string_view) { return std::optional<std::string>(); };
+  return make_model(*choice, std::move(options));
+}
+
+// The fields of OpenAiReply that every provider has.
+struct Said {
+  std::string text = {};
+  std::vector<ModelToolUse> uses = {};
+};
+
+inline ModelApiReply reply_of(Spoken spoken, const Said& said) {
+  switch (spoken) {
+    case Spoken::anthropic:
+      return anthropic_reply({.text = said.text, .uses = said.uses});
+    case Spoken::responses:
+      return openai_responses_reply({.text = said.text, .uses = said.uses});
+    case Spoken::chat:
+      return openai_chat_reply({.text = said.text, .uses = said.uses});
+    case Spoken::gemini: {
+      Json parts = Json::array();
+      if (!said.text.empty()) parts.push_back(Json{{"text", said.text}});
+      for (const auto& use : said.uses) {
+        parts.push_back(Json{{"functionCall", Json{{"id", use.id}, {"name", use.name}, {"args", use.input}}}});
+      }
+      const Json one{{"content", Json{{"role", "model"}, {"parts", std::move(parts)}}}, {"finishReason", "STOP"}};
+      return {.chunks = {sse_event(
+                  "", Json{{"candidates", Json::array({one})}, {"usageMetadata", Json{{"promptTokenCount", 10}}}})}};
+    }
+    case Spoken::ollama: {
+      Json calls = Json::array();
+      for (const auto& use : said.uses) {
+        calls.push_back(Json{{"id", use.id}, {"function", Json{{"name", use.name}, {"arguments", use.input}}}});
+      }
+      Json message{{"role", "assistant"}, {"content", said.text}};
+      if (calls.size() > 0) message["tool_calls"] = std::move(calls);
+      const Json line{{"model", "qwen3"}, {"message", message}, {"done", true}, {"done_reason", "stop"}};
+      return {.headers = {{"Content-Type", "application/x-ndjson"}}, .chunks = {to_text(line) + "\n"}};
+    }
+  }
+  return {};
+}
+
+// The tools of a request as the bytes that were sent, one text for each; of Anthropic's those behind `loaded` are such
+// as a search has to find first.
+struct SentTools {
+  std::vector<std::string> loaded;
+  std::vector<std::string> held_back;
+  std::string first_bytes() const {
+    std::string all;
+    for (const auto& one : loaded) all += one + ',';
+    return all;
+  }
+};
+
+inline SentTools tools_of(Spoken spoken, const ModelApiRequest& request) {
+  const std::string_view mark = spoken == Spoken::gemini ? "\"functionDeclarations\":[" : "\"tools\":[";
+  const std::string_view body = request.body;
+  // In the text of a message the quotes would have a backslash; tools that a message announces are somewhere deeper.
+  auto at = spoken == Spoken::responses ? body.rfind(mark) : body.find(mark);
+  SentTools out;
+  if (at == std::string_view::npos) return out;
+  JsonScanner scanner(body.substr(at + mark.size()));
+  while (scanner.peek() == '{') {
+    std::string_view slice;
+    if (!scanner.skip_value(slice)) break;
+    const bool held = slice.contains("\"defer_loading\":true");
+    (held ? out.held_back : out.loaded).emplace_back(slice);
+    if (!held) EXPECT_TRUE(out.held_back.empty()) << "held back tools stand behind the others";
+    if (!scanner.accept(',')) break;
+  }
+  return out;
+}
+
+inline ModelToolUse use(std::string id, std::string name, Json input = Json::object()) {
+  return {.id = std::move(id), .name = std::move(name), .input = std::move(input)};
+}
+
+// Whether the last places of these texts are in this order.
+inline bool in_order(std::string_view body, const std::vector<std::string>& texts) {
+  std::size_t before = 0;
+  for (const auto& text : texts) {
+    const auto at = body.rfind(text);
+    if (at == std::string_view::npos || at < before) return false;
+    before = at;
+  }
+  return true;
+}
+
+// ---- the scene
+
+class WireScene : public testing::Test {
+ public:
+  using Turn = std::function<Said(const ModelApiRequest&)>;
+
+  WireScene& then(Said said) {
+    return then([said = std::move(said)](const ModelApiRequest&) { return said; });
+  }
+  // Decided with the request, on another thread than the agent's.
+  WireScene& then(Turn turn) {
+    std::lock_guard lock(mutex_);
+    turns_.push_back(std::move(turn));
+    return *this;
+  }
+
+ protected:
+  virtual Spoken spoken() const { return Spoken::anthropic; }
+
+  ServerConfig program(std::string name, std::vector<std::string> words) const {
+    auto entry = named(std::move(name));
+    entry.command = built(words.front());
+    entry.args.assign(words.begin() + 1, words.end());
+    return entry;
+  }
+  void add(std::string name, std::vector<std::string> words) {
+    servers.push_back(program(std::move(name), std::move(words)));
+  }
+
+  // Runs the body with an agent that has begun, and stops everything behind it.
+  void run(std::function<Task<void>(Agent&)> body) {
+    auto options = std::move(host_options);
+    options.on_event = [this](const HostEvent& event) {
+      if (agent_) agent_->heard(event);
+      happened.notify_all();
+    };
+    agent_options.on_event = [this](const AgentEvent& event) {
+      events.push_back(event);
+      happened.notify_all();
+    };
+    run_task([&]() -> Task<void> {
+      set_loop(co_await asio::this_coro::executor);
+      // Both go before their loop does.
+      Host own(std::move(options));
+      host = &own;
+      for (const auto& server : servers) own.add_server(server);
+      Agent agent(own, model_of(spoken(), api.url()), agent_options);
+      agent_ = &agent;
+      co_await agent.begin();
+      auto done = co_await as_result(body(agent));
+      release();
+      set_loop({});
+      co_await agent.stop();
+      co_await own.stop();
+      EXPECT_EQ(broken_rule(agent.messages()), "");
+      agent_ = nullptr;
+      host = nullptr;
+      value_or_throw(std::move(done));
+    });
+  }
+
+  // The model answers when release() was called.
+  Turn when_released(Said said) {
+    return [this, said = std::move(said)](const ModelApiRequest&) {
+      std::unique_lock lock(mutex_);
+      released_changed_.wait(lock, [&] { return released_ > 0; });
+      --released_;
+      return said;
+    };
+  }
+  void release() {
+    std::lock_guard lock(mutex_);
+    ++released_;
+    released_changed_.notify_all();
+  }
+  // Until that many requests have come.
+  Task<void> requested(std::size_t count) {
+    while (api.requests().size() < count) co_await happened.wait();
+  }
+  Task<void> until(std::function<bool()> condition) {
+    while (!condition()) co_await happened.wait();
+  }
+  bool offers(const std::string& tool) const { return host->catalog()->at(tool) != nullptr; }
+
+  std::vector<SentTools> sent_tools() const {
+    std::vector<SentTools> out;
+    for (const auto& request : api.requests()) out.push_back(tools_of(spoken(), request));
+    return out;
+  }
+  // What a provider caches: the tools of one request begin those of the next, byte by byte; and they are the very same
+  // where tools that come later have a place of their own.
+  void expect_stable_tools() const {
+    const auto all = sent_tools();
+    for (std::size_t i = 1; i < all.size(); ++i) {
+      EXPECT_FALSE(all[i].loaded.empty()) << i;
+      const auto before = all[i - 1].first_bytes(), now = all[i].first_bytes();
+      EXPECT_EQ(now.substr(0, before.size()), before) << "request " << i + 1;
+      if (spoken() == Spoken::anthropic || spoken() == Spoken::responses) EXPECT_EQ(now, before) << "request " << i + 1;
+    }
+  }
+  std::string body(std::size_t at) const {
+    const auto all = api.requests();
+    return at < all.size() ? all[at].body : "(there was no such request)";
+  }
+
+  std::vector<ServerConfig> servers;
+  HostOptions host_options = empty_options();
+  AgentOptions agent_options;
+  Host* host = nullptr;
+  std::vector<AgentEvent> events;
+  Event happened;
+  TempTree tree;
+
+ private:
+  ModelApiReply answer(const ModelApiRequest& request) {
+    Turn turn;
+    {
+      std::lock_guard lock(mutex_);
+      if (loop_) asio::post(*loop_, [this] { happened.notify_all(); });
+      if (turns_.empty()) return {.status = 400, .chunks = {R"({"error":{"message":"the test has no turn left"}})"}};
+      turn = std::move(turns_.front());
+      turns_.pop_front();
+    }
+    return reply_of(spoken(), turn(request));
+  }
+
+  void set_loop(std::optional<asio::any_io_executor> loop) {
+    std::lock_guard lock(mutex_);
+    loop_ = std::move(loop);
+  }
+
+  Agent* agent_ = nullptr;
+  std::mutex mutex_;
+  std::optional<asio::any_io_executor> loop_;
+  std::condition_variable released_changed_;
+  int released_ = 0;
+  std::deque<Turn> turns_;  // by one request at a time, once there are any
+
+ protected:
+  ModelApi api{[this](const ModelApiRequest& request) { return answer(request); }};
+};
+
+// The same for every provider.
+class EachProvider : public WireScene, public testing::WithParamInterface<Spoken> {
+ protected:
+  Spoken spoken() const override { return GetParam(); }
+};
+
+}  // namespace patchbay::test
