@@ -53,7 +53,6 @@ TEST_F(SubAgent, WorksByItselfAndReports) {
       .then(calls({use("a", "mcp__s__look", Json{{"at", "sky"}})}))
       .then(says("it is blue"))
       .then(says("blue, they say"));
-  ModelUsage usage;
   run([&](Agent& agent) -> Task<void> {
     const auto answer = co_await agent.send({.text = "go"});
     EXPECT_EQ(answer.text, "blue, they say");
@@ -177,7 +176,7 @@ TEST_F(SubAgent, OfARepositoryIsThereOnlyWhereItIsTrusted) {
 }
 
 TEST_F(SubAgent, EndsWithTheTurnOfItsParent) {
-  define("own", mode_server("extra"));
+  define("own", mode_server("extra") + "  - s\n");
   model->then(gives("own", "x")).then(calls({use("a", "mcp__s__hang")}));
   run([&](Agent& agent) -> Task<void> {
     Scope scope(co_await asio::this_coro::executor);
@@ -199,10 +198,13 @@ TEST_F(SubAgent, WorksBesideOthersWithinABound) {
   for (const auto* id : {"1", "2", "3"}) {
     three.push_back(use(id, "agent", Json{{"prompt", std::string("task ") + id}}));
   }
-  int at_work = 0, most = 0;
+  int at_work = 0, most = 0, begun = 0;
+  Event two;
   const auto working = [&](const ModelRequest&) -> Task<ModelAnswer> {
     most = std::max(most, ++at_work);
-    co_await settle();
+    if (++begun == 2) two.notify_all();
+    while (begun < 2) co_await two.wait();
+    co_await settle();  // a third one would come now
     --at_work;
     co_return says("done");
   };
