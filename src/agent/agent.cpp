@@ -137,6 +137,7 @@ Task<void> Agent::Impl::begin(Self self) {
   co_await add_tools(self);
   if (self->stopped_) throw Error(Errc::closed, "the agent was stopped");
   self->begun_ = true;
+  if (self->options_.principal.empty()) self->listening_ = self->scope_->spawn(listen(self));
 }
 
 Task<void> Agent::Impl::add_tools(Self self) {
@@ -193,6 +194,7 @@ Task<void> Agent::Impl::stop(Self self) {
   self->end_turn(Ending::stopped);
   self->told_event_.notify_all();
   if (self->apart_) self->apart_->end(Error(Errc::closed, "the agent was stopped"));
+  self->listening_.cancel();
   if (self->scope_) (void)co_await as_result(self->scope_->join());
   (void)co_await as_result(self->model_tools_.stop());
   if (self->sub_agents_) (void)co_await as_result(self->sub_agents_->ended());
@@ -283,6 +285,9 @@ namespace {
 
 constexpr std::size_t most_told = 256;
 constexpr std::size_t longest_told = 256u << 10;
+// Of messages of channels; the others stay in their inbox.
+constexpr std::size_t most_listened = 64;
+constexpr std::size_t most_listened_bytes = 128u << 10;
 
 }  // namespace
 
@@ -293,8 +298,31 @@ void Agent::Impl::tell(std::string text) {
     return;
   }
   if (text.size() > longest_told) text = std::string(cut_utf8(text, longest_told)) + "… [cut]";
-  told_.push_back(std::move(text));
+  told_.push_back({std::move(text)});
   told_event_.notify_all();
+}
+
+bool Agent::Impl::has_told_enough() const noexcept {
+  std::size_t count = 0;
+  std::size_t bytes = 0;
+  for (const auto& one : told_) {
+    if (one.message.empty()) continue;
+    ++count;
+    bytes += one.text.size();
+  }
+  return count >= most_listened || bytes >= most_listened_bytes;
+}
+
+Task<void> Agent::Impl::listen(Self self) {
+  for (;;) {
+    auto messages = co_await as_result(self->host_.next_channel_messages());
+    if (!messages || self->stopped_) co_return;  // nobody is there any more
+    for (auto& message : *messages) self->told_.push_back({std::move(message.text), std::move(message.id)});
+    self->told_event_.notify_all();
+    while (self->has_told_enough()) {
+      if (!co_await as_result(self->told_taken_.wait())) co_return;
+    }
+  }
 }
 
 Task<void> Agent::Impl::told(Self self) {

@@ -105,6 +105,9 @@ class Agent::Impl : public std::enable_shared_from_this<Agent::Impl> {
   }
   void notice(std::string text) const noexcept { report_own(AgentNotice{std::move(text)}); }
   static Task<bool> wait_for_message(Self self, std::chrono::milliseconds time);
+  // Messages of channels, for as long as there is an agent.
+  static Task<void> listen(Self self);
+  bool has_told_enough() const noexcept;
 
   static Task<void> add_tools(Self self);
   bool sees_server(const std::string& server) const;
@@ -172,8 +175,15 @@ class Agent::Impl : public std::enable_shared_from_this<Agent::Impl> {
   ModelMessages no_messages_;
   std::string no_id_;
   ModelUsage no_usage_;
-  std::vector<std::string> told_;  // and in no request yet
+  struct Told {
+    std::string text;
+    std::string message = {};  // the id of a message of a channel
+  };
+  std::vector<Told> told_;  // and in no request yet
   Event told_event_;
+  Event told_taken_;
+  std::vector<std::string> in_message_;  // ids of messages of channels that the next message has
+  Spawned listening_;
 
   ToolOffer offer_;
   ModelNews news_;  // that no message has yet

@@ -147,7 +147,11 @@ void Agent::Impl::freeze() {
 }
 
 void Agent::Impl::take_told(std::vector<ModelPart>& parts) {
-  for (auto& text : std::exchange(told_, {})) parts.emplace_back(ModelText{std::move(text)});
+  for (auto& one : std::exchange(told_, {})) {
+    parts.emplace_back(ModelText{std::move(one.text)});
+    if (!one.message.empty()) in_message_.push_back(std::move(one.message));
+  }
+  told_taken_.notify_all();
 }
 
 void Agent::Impl::take_news(std::vector<ModelPart>& parts) {
@@ -189,7 +193,10 @@ Task<void> Agent::Impl::append(Self self, Role role, std::vector<ModelPart> part
   auto message = std::make_shared<ModelMessage>();
   message->role = role;
   message->parts = std::move(parts);
+  auto had = std::exchange(self->in_message_, {});
   co_await self->conversation_->append(std::move(message), std::move(usage));
+  // From here on the conversation has these messages of channels, whatever happens to us.
+  if (!had.empty()) (void)co_await as_result(self->host_.acknowledge_channel_messages(std::move(had)));
 }
 
 void Agent::Impl::heard_model(const ModelEvent& event, Turn& turn) const {

@@ -11,6 +11,7 @@
 #include "base/scope.h"
 #include "base/strings.h"
 #include "builtin/builtin_server.h"
+#include "cli/chosen_model.h"
 #include "cli/context.h"
 #include "cli/host_options.h"
 #include "cli/kept.h"
@@ -21,8 +22,6 @@
 #include "host/ide/ide.h"
 #include "host/make_host.h"
 #include "settings/files.h"
-#include "settings/settings_file.h"
-#include "text/shell_word.h"
 
 namespace patchbay::cli {
 namespace {
@@ -43,14 +42,6 @@ Runtime agent_runtime(const Settings& settings, Io& io, Runtime runtime, std::sh
       log_is_wanted(settings) ? make_log(settings, talk, secrets) : words_for_people(settings, std::move(say), secrets);
   if (settings.trace) runtime.trace = make_trace(settings, talk, secrets);
   return runtime;
-}
-
-ModelQuestion model_question(const Settings& settings, const LoadedConfig& config,
-                             const std::shared_ptr<SecretVault>& vault) {
-  return {.words = settings.model,
-          .setting = model_setting(layers_of(config.settings)),
-          .variables = variables_of(config),
-          .secrets = [vault](const std::string& name) { return vault->read(name); }};
 }
 
 Json answer_schema(const std::string& argument) {
@@ -87,7 +78,8 @@ AgentHost::AgentHost(const Settings& settings, Io& io, const Runtime& given, Hos
     : secrets(std::make_shared<const KnownSecrets>(*options.config)),
       runtime(agent_runtime(settings, io, given, secrets, std::move(say))),
       vault_(open_vault(settings, io, options.config->config_dir)),
-      model_(model_question(settings, *options.config, vault_)),
+      words_(settings.model),
+      config_(*options.config),
       host(make_host(std::move(options), runtime, std::string(command_name(settings.command)), {}, vault_)) {
   if (settings.ide) {
     host.add_server(ide_server("--ide"), ide_transport(ide_search(process_environment(), agent_directory(settings))));
@@ -99,38 +91,21 @@ AgentHost::AgentHost(const Settings& settings, Io& io, const Runtime& given, Hos
   host.add_server(std::string(builtin_name), make_builtin_server(builtin), NamePrefix::none);
 }
 
-ModelChoice AgentHost::model_choice() const { return choice_of(model_); }
+ModelChoice AgentHost::model_choice() const { return choice_of(words_); }
 
-ModelChoice AgentHost::choice_of(const ModelQuestion& question) const {
-  auto choice = choose_model(question);
-  if (choice) return std::move(*choice);
-  const auto& none = choice.error();
-  switch (none.why) {
-    case NoModel::Why::nothing_set_up:
-      throw none.error.with_message(
-          fmt::format("{}; set ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY, or OLLAMA_HOST, or name a model: "
-                      "--model ollama:NAME, or --model script:FILE to play a file",
-                      none.error.message()));
-    case NoModel::Why::no_key:
-      throw none.error.with_message(fmt::format("{}; to keep one: patchbay secret set{}", none.error.message(),
-                                                shell_operands({none.variable})));
-    case NoModel::Why::wrong:
-      break;
-  }
-  throw none.error;
+ModelChoice AgentHost::choice_of(const std::string& words) const {
+  auto choice = chosen_model(words, config_, *vault_);
+  if (!choice) throw choice.error().error.with_message(no_model_words(choice.error()));
+  return std::move(*choice);
 }
 
 std::shared_ptr<Model> AgentHost::model() const { return model_of(model_choice()); }
 
-std::shared_ptr<Model> AgentHost::model_named(std::string words) const {
-  auto question = model_;
-  question.words = std::move(words);
-  return model_of(choice_of(question));
-}
+std::shared_ptr<Model> AgentHost::model_named(const std::string& words) const { return model_of(choice_of(words)); }
 
 std::shared_ptr<Model> AgentHost::model_of(ModelChoice choice) const {
   HttpClientOptions http;
-  http.environment = model_.variables;
+  http.environment = variables_of(config_);
   http.log = runtime.log;
   return make_model(std::move(choice), {.http = std::move(http), .limits = runtime.limits});
 }

@@ -40,15 +40,16 @@ class AgentHost {
   ModelChoice model_choice() const;
   std::shared_ptr<Model> model() const;
   // Another one, as --model would name it.
-  std::shared_ptr<Model> model_named(std::string words) const;
+  std::shared_ptr<Model> model_named(const std::string& words) const;
 
   const std::shared_ptr<const KnownSecrets> secrets;
   const Runtime runtime;
 
  private:
   const std::shared_ptr<SecretVault> vault_;
-  const ModelQuestion model_;
-  ModelChoice choice_of(const ModelQuestion& question) const;
+  const std::string words_;
+  const LoadedConfig config_;  // as it was when this began
+  ModelChoice choice_of(const std::string& words) const;
   std::shared_ptr<Model> model_of(ModelChoice choice) const;
 
  public:

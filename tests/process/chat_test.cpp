@@ -48,7 +48,9 @@ class ChatInTmux : public testing::Test {
     }
   }
   static void expect_restored(const std::string& left) {
-    EXPECT_THAT(left, AllOf(HasSubstr(" icanon"), HasSubstr(" echo "), HasSubstr(" isig"), HasSubstr(" icrnl")));
+    for (const std::string mode : {"icanon", "echo", "isig", "icrnl", "opost"}) {
+      EXPECT_THAT(left, AllOf(HasSubstr(mode), Not(HasSubstr("-" + mode + " "))));
+    }
   }
 
   Household house;
@@ -126,6 +128,55 @@ TEST_F(ChatInTmux, NoAndWhyIsToldToTheModel) {
   EXPECT_THAT(tmux.screen(), HasSubstr("not called"));
 }
 
+TEST_F(ChatInTmux, OtherArgumentsAreWrittenByThePersonAndNotAskedAboutAgain) {
+  Tmux tmux(with_fake(R"({"calls": [{"name": "mcp__fake__echo", "input": {"text": "ping"}}]},
+                        {"calls": [{"name": "mcp__fake__echo", "input": {"text": "pong"}}]}, {"text": "Done."})",
+                      "good"),
+            at(100, 30));
+  ASSERT_TRUE(tmux.wait_for("/help")) << tmux.screen();
+  tmux.enter("go");
+  ASSERT_TRUE(tmux.wait_for("Call it?")) << tmux.screen();
+  tmux.enter("e");
+  ASSERT_TRUE(tmux.wait_for("Arguments: {\"text\":\"ping\"}")) << tmux.screen();
+  tmux.keys({"C-u"});
+  tmux.enter("{\"text\":\"pong\"}");
+  ASSERT_TRUE(tmux.wait_for("Done.")) << tmux.screen();
+  EXPECT_THAT(tmux.screen(), AllOf(HasSubstr("not called"), HasSubstr("  > pong")));
+}
+
+TEST_F(ChatInTmux, AServerOfTheProjectIsAskedAboutBeforeItStarts) {
+  house.tree.file("project/.mcp.json", test::mode_server_file("good"));
+  Tmux tmux(scripted(R"({"calls": [{"name": "mcp__fake__echo", "input": {"text": "ping"}}]}, {"text": "Done."})",
+                     {"--allowedTools", "mcp__fake__echo"}),
+            at(100, 40));
+  ASSERT_TRUE(tmux.wait_for("/help")) << tmux.screen();
+  tmux.enter("go");
+  ASSERT_TRUE(tmux.wait_for("Start it?")) << tmux.screen();
+  tmux.enter("y");
+  ASSERT_TRUE(tmux.wait_for("Done.")) << tmux.screen();
+  EXPECT_THAT(tmux.screen(), AllOf(HasSubstr("Approved \"fake\""), HasSubstr("  > ping")));
+  tmux.keys({"C-d"});
+  expect_restored(tmux.left());
+  expect_gentle(tmux.bytes());
+}
+
+TEST_F(ChatInTmux, AModelAndAServerCanComeLater) {
+  house.tree.file("late.json", R"({"turns": [{"text": "Here I am."}]})");
+  Tmux tmux({built("patchbay"), "chat"}, at(100, 30));
+  ASSERT_TRUE(tmux.wait_for("/help")) << tmux.screen();
+  tmux.enter("/connect '" + built("mode-server") + "' good");
+  ASSERT_TRUE(tmux.wait_for("Connected to")) << tmux.screen();
+  EXPECT_THAT(tmux.screen(), HasSubstr("6 tools"));
+  tmux.enter("/model script:" + (house.tree.path() / "late.json").string());
+  ASSERT_TRUE(tmux.wait_for("answers from here on")) << tmux.screen();
+  tmux.enter("!echo shell $((40 + 2))");
+  ASSERT_TRUE(tmux.wait_for("shell 42")) << tmux.screen();
+  tmux.enter("hello");
+  ASSERT_TRUE(tmux.wait_for("Here I am.")) << tmux.screen();
+  tmux.enter("/mpc");
+  ASSERT_TRUE(tmux.wait_for("did you mean /mcp?")) << tmux.screen();
+}
+
 TEST_F(ChatInTmux, CompletesCommandsFilesAndResources) {
   house.tree.file("project/notes.txt", "three\nlines\nhere\n");
   Tmux tmux(with_fake(R"({"text": "Read."})", "good"), at(100, 30));
@@ -155,7 +206,7 @@ TEST_F(ChatInTmux, AFormIsFilledInOnASmallScreen) {
             at(80, 15));
   ASSERT_TRUE(tmux.wait_for("/help")) << tmux.screen();
   tmux.enter("ask me");
-  ASSERT_TRUE(tmux.wait_for("Answer?")) << tmux.screen();
+  ASSERT_TRUE(tmux.wait_for("(Enter: cancel)")) << tmux.screen();
   tmux.enter("y");
   ASSERT_TRUE(tmux.wait_for("name (a text; Enter: leave it out):")) << tmux.screen();
   tmux.enter("Ada");
@@ -167,6 +218,41 @@ TEST_F(ChatInTmux, AFormIsFilledInOnASmallScreen) {
   tmux.enter("y");
   ASSERT_TRUE(tmux.wait_for("It answered")) << tmux.screen();
   EXPECT_THAT(tmux.all(), HasSubstr(R"(accept {"name":"Ada","size":7,"mail":"ada@example.com"})"));
+  expect_gentle(tmux.bytes());
+}
+
+TEST_F(ChatInTmux, AFormIsLeftWithCtrlCAndTheConversationGoesOn) {
+  ASSERT_EQ(house.run({"add", "fix", "--", built("scenario-server")}).code, 0);
+  Tmux tmux(scripted(R"({"calls": [{"name": "mcp__fix__ask_form", "input": {}}]}, {"text": "Well then."})",
+                     {"--allowedTools", "mcp__fix__ask_form"}),
+            at(80, 24));
+  ASSERT_TRUE(tmux.wait_for("/help")) << tmux.screen();
+  tmux.enter("ask me");
+  ASSERT_TRUE(tmux.wait_for("(Enter: cancel)")) << tmux.screen();
+  tmux.keys({"C-c"});
+  ASSERT_TRUE(tmux.wait_for("Well then.")) << tmux.screen();
+  EXPECT_THAT(tmux.screen(), HasSubstr("  > interrupted"));
+  // The keys are the editor's again.
+  tmux.type("ab");
+  tmux.keys({"C-a"});
+  tmux.type("x");
+  ASSERT_TRUE(tmux.wait_for("> xab")) << tmux.screen();
+}
+
+TEST_F(ChatInTmux, WhatScrolledAwayIsTheWholeConversation) {
+  std::string text;
+  for (int i = 0; i < 80; ++i) text += "Line " + std::to_string(i) + ".\\n\\n";
+  Tmux tmux(scripted("{\"text\": \"" + text + "\"}, {\"text\": \"The end.\"}"), at(80, 12));
+  ASSERT_TRUE(tmux.wait_for("/help")) << tmux.screen();
+  tmux.enter("tell me");
+  ASSERT_TRUE(tmux.wait_for("Line 79.")) << tmux.screen();
+  tmux.enter("and now?");
+  ASSERT_TRUE(tmux.wait_for("The end.")) << tmux.screen();
+  ASSERT_TRUE(tmux.wait_until_gone("Working")) << tmux.screen();
+  std::string wanted = "> tell me\n";
+  for (int i = 0; i < 80; ++i) wanted += "Line " + std::to_string(i) + ".\n\n";
+  wanted += "> and now?\nThe end.\n\n>";
+  EXPECT_THAT(tmux.all(), HasSubstr(wanted));
   expect_gentle(tmux.bytes());
 }
 
@@ -186,6 +272,7 @@ TEST_F(ChatInTmux, CtrlCInterruptsACallAndThenLeaves) {
   tmux.keys({"C-c"});
   ASSERT_TRUE(tmux.wait_for("Well then.")) << tmux.screen();
   EXPECT_THAT(tmux.screen(), HasSubstr("  > interrupted"));
+  ASSERT_TRUE(tmux.wait_until_gone("Working")) << tmux.screen();
   tmux.keys({"C-c"});
   ASSERT_TRUE(tmux.wait_for("Ctrl-C again leaves")) << tmux.screen();
   tmux.keys({"C-c"});
@@ -239,7 +326,7 @@ TEST_F(ChatInTmux, AnotherSizeLeavesOnePromptAndAllThatWasPrinted) {
 }
 
 TEST_F(ChatInTmux, ASignalThatEndsItLeavesTheTerminalAsItWas) {
-  for (const int number : {SIGTERM, SIGHUP, SIGINT}) {
+  for (const int number : {SIGTERM, SIGHUP, SIGINT, SIGABRT}) {
     Tmux tmux(scripted(""), at(80, 50));
     ASSERT_TRUE(tmux.wait_for("/help")) << tmux.screen();
     const auto pid = tmux.program();
@@ -265,7 +352,8 @@ TEST_F(ChatInTmux, AConversationGoesOn) {
   EXPECT_THAT(tmux.screen(), HasSubstr("> tell me a number"));
   // What was typed in earlier conversations is there as well.
   tmux.keys({"Up"});
-  ASSERT_TRUE(tmux.wait_for("tell me a number\n\n") || tmux.wait_for("> tell me a number")) << tmux.screen();
+  tmux.type("!");
+  ASSERT_TRUE(tmux.wait_for("> tell me a number!")) << tmux.screen();
   tmux.keys({"C-u"});
   tmux.enter("which one?");
   ASSERT_TRUE(tmux.wait_for("It was 42.")) << tmux.screen();

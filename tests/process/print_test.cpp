@@ -181,6 +181,7 @@ TEST_F(PrintAnswer, AnOpenStdinIsNotWaitedForForever) {
   const auto answered = shell("mkfifo f; exec 3<>f; \"$PATCHBAY\" --model script:s.json -p hi <&3");
   EXPECT_EQ(answered.out, "Hello.\n");
   EXPECT_THAT(answered.err, HasSubstr("nothing came on stdin"));
+  EXPECT_EQ(shell("\"$PATCHBAY\" --model script:s.json -p hi <&-").out, "Hello.\n");
 }
 
 TEST_F(PrintAnswer, AnAnswerCanHaveASchema) {

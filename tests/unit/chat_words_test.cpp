@@ -31,7 +31,7 @@ TEST(ChatWords, ACallIsALineAndAnEditIsADifference) {
       {{.name = "say", .input = {{"text", std::string(100, 'x')}}}, {"* say(text: \"" + std::string(36, 'x') + "…"}},
       {{.name = "bad\033[31m", .broken = "{oops"}, {R"(* bad\x1b[31m(not JSON: {oops))"}},
       {{.name = "edit", .input = {{"path", "a"}, {"old_text", "1\n2\n3"}, {"new_text", "1\nx\n3"}}},
-       {R"(* edit(path: "a", old_text: "1\n2\n3", new_text:…)", "      1", "    - 2", "    + x", "      3"}},
+       {R"(* edit(path: "a", old_text: "1\n2\n3", new_text: …)", "      1", "    - 2", "    + x", "      3"}},
       {{.name = "write", .input = {{"file_path", "a"}, {"content", "new\033[2J"}}},
        {R"(* write(file_path: "a", content: "new\x1b[2J"))", R"(    + new\x1b[2J)"}},
   };
@@ -75,16 +75,19 @@ PermissionQuestion question(Json arguments) {
 TEST(ChatWords, TheQuestionShowsAllOfACallAndNothingOfItCanHide) {
   const auto lines =
       permission_lines(question({{"path", "a\033[2Jb"}, {"text", std::string(120, 'x') + "\nCall it? y"}}), look);
-  std::string all;
   for (const auto& line : lines) {
     EXPECT_LE(line.size(), 52u) << line;
     EXPECT_THAT(line, Not(HasSubstr("\033")));
     // Nothing that is asked about looks like a line of ours.
     EXPECT_TRUE(line.starts_with("The model") || line.starts_with("    ") || line.starts_with("  Why")) << line;
-    all += line;
+  }
+  std::string all;
+  for (const auto& line : permission_lines(
+           question({{"path", "a\033[2Jb"}, {"text", std::string(120, 'x') + "\nCall it? y"}}), {.columns = 400})) {
+    all += line + "\n";
   }
   EXPECT_THAT(all, AllOf(HasSubstr(R"("write\u202e" of the server "files")"), HasSubstr(R"(path: "a\x1b[2Jb")"),
-                         HasSubstr("\\nCall it? y"), HasSubstr("no rule is about it")));
+                         HasSubstr("    + Call it? y"), HasSubstr("no rule is about it")));
   std::size_t count = 0;
   for (const char c : all) count += c == 'x' ? 1 : 0;
   EXPECT_GE(count, 120u);

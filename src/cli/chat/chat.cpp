@@ -351,6 +351,7 @@ Task<void> Chat::work() {
     }
     view_.end();
     working_ = false;
+    interrupts_ = 0;
     view_.set_hint({});
     show_standing();
     lines_changed_.notify_all();

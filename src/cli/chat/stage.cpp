@@ -14,6 +14,8 @@ namespace {
 constexpr auto sequence_patience = std::chrono::milliseconds(60);
 constexpr auto paste_patience = std::chrono::seconds(3);
 constexpr std::size_t most_held = 256u << 10;
+// Beyond this a terminal is so far behind that the region is not drawn for it.
+constexpr std::size_t most_unwritten = 256u << 10;
 
 std::string joined(const std::vector<std::string>& lines) {
   std::string out;
@@ -35,13 +37,14 @@ Stage::~Stage() { close(); }
 
 void Stage::close() {
   if (std::exchange(closed_, true)) return;
-  if (!paused_) tty_.write(terminal::redraw_all(shown_, {}));
+  if (!paused_ && !shown_.lines.empty()) tty_.write(terminal::redraw_all(shown_, {}));
   shown_ = {};
   if (!held_.empty()) tty_.write(terminal::print_above({}, std::exchange(held_, {}), {}));
   tty_.cooked();
 }
 
 terminal::PromptFrame Stage::frame() const {
+  if (!begun_) return {};
   auto state = terminal::prompt_state(open_ != nullptr ? open_->editor : editor);
   if (open_ != nullptr) {
     state.prompt = open_->prompt;
@@ -57,7 +60,7 @@ terminal::PromptFrame Stage::frame() const {
 }
 
 void Stage::update() {
-  if (closed_ || paused_) return;
+  if (closed_ || paused_ || tty_.unwritten() > most_unwritten) return;
   auto next = frame();
   tty_.write(terminal::redraw(shown_, next));
   shown_ = std::move(next);
@@ -176,6 +179,7 @@ void Stage::wait_for_rest() {
 Task<void> Stage::run() {
   const auto executor = co_await asio::this_coro::executor;
   tty_.raw();
+  begun_ = true;
   draw_again();
   patience_.emplace(executor);
   Scope scope(executor);

@@ -119,6 +119,7 @@ class Stage {
   std::string held_;
   bool left_out_ = false;
 
+  bool begun_ = false;
   bool reading_ = false;
   bool paused_ = false;
   bool closed_ = false;

@@ -218,9 +218,10 @@ std::vector<std::string> permission_lines(const PermissionQuestion& question, co
   const auto add = [&](const std::string& text) {
     for (auto& line : wrapped(text, look.columns, "      | ")) out.push_back(std::move(line));
   };
-  out.push_back(painted(fmt::format("The model wants to call \"{}\" of the server \"{}\":",
-                                    visible_text(question.tool.tool->name), visible_text(question.tool.server)),
-                        "1", look));
+  const auto title =
+      fmt::format("The model wants to call \"{}\" of the server \"{}\":", visible_text(question.tool.tool->name),
+                  visible_text(question.tool.server));
+  for (auto& line : wrapped(title, look.columns, "      | ")) out.push_back(painted(std::move(line), "1", look));
   const auto& arguments = question.arguments.value();
   const auto diff = edit_of(arguments, 100'000);
   if (!arguments.is_object() || arguments.members().empty()) {
