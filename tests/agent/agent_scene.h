@@ -135,12 +135,15 @@ class AgentScene : public testing::Test {
       most_hanging = std::max(most_hanging, hanging);
       hangs.notify_all();
       struct Leave {
-        explicit Leave(int& c) : count(c) {}
+        explicit Leave(AgentScene& s) : scene(s) {}
         Leave(const Leave&) = delete;
         Leave& operator=(const Leave&) = delete;
-        ~Leave() { --count; }
-        int& count;
-      } leave(hanging);
+        ~Leave() {
+          --scene.hanging;
+          scene.happened.notify_all();
+        }
+        AgentScene& scene;
+      } leave(*this);
       co_await release.wait();
       co_return text("released");
     };
