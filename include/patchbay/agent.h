@@ -120,13 +120,18 @@ struct AgentOptions {
   std::string resume = {};  // the id of one that is kept there
   // Tools of the program itself beside files and commands of the built-in server, which the program adds to the Host.
   bool sub_agents = true;
-  bool connect_tool = true;  // connect_mcp, unless this is a sub-agent (`principal`)
-  // Asked about a server for which the model gives a command or URL. Unset: it can only connect those that are
-  // declared.
+  std::size_t sub_agents_at_once = 4;
+  // A model for a sub-agent whose definition names one. Null, or unset: the agent's own.
+  std::function<std::shared_ptr<Model>(std::string name)> other_model = {};
+  bool connect_tool = true;  // connect_mcp
+  // Asks the person about a server that the model itself gives a command or URL for. Unset: there is none such.
   std::function<Task<bool>(ApprovalQuestion)> approve_server = {};
   std::vector<AgentTool> tools = {};
   // Which tools of servers it has; unset: all. Others are not there for it, whatever the model calls.
   std::function<bool(const CatalogEntry&)> sees = {};
+  std::function<bool(const std::string& server)> sees_server = {};  // likewise, with all that it has
+  bool start_servers = true;                                        // all that may be started, with the first send()
+  BeginWait wait_for_servers = BeginWait::always_loaded;            // before the model is asked for the first time
   bool resource_tools = true;  // resources and skills of servers, and the search for tools
   // Messages of channels (docs/channels.md) are told to it, and acknowledged once its conversation has them: a Host
   // gives each of them once, so one agent of a Host has this. A sub-agent (`principal`) never has.

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <filesystem>
 
 #include <fmt/format.h>
 
@@ -6,10 +7,13 @@
 
 #include "agent/agent_impl.h"
 #include "agent/connect_tool.h"
+#include "agent/definition_files.h"
 #include "agent/own_tools.h"
 #include "base/limits.h"
+#include "base/offload.h"
 #include "base/strings.h"
 #include "base/timeout.h"
+#include "text/clean_text.h"
 
 namespace patchbay {
 namespace {
@@ -67,9 +71,9 @@ Agent::Impl::Impl(Host& host, std::shared_ptr<Model> model, AgentOptions options
       model_(std::move(model)),
       options_(std::move(options)),
       model_tools_(host, for_model(options_.model_tools, model_->info())),
-      servers_begun_(!options_.principal.empty()),
+      servers_begun_(!options_.start_servers),
       next_call_(first_call()),
-      offer_(model_->info().holds_deferred) {}
+      offer_(growth()) {}
 
 void Agent::Impl::report(AgentEvent event) const noexcept {
   if (!options_.on_event) return;
@@ -80,7 +84,15 @@ void Agent::Impl::report(AgentEvent event) const noexcept {
   }
 }
 
-void Agent::Impl::heard(const HostEvent& event) { model_tools_.heard(event); }
+void Agent::Impl::heard(const HostEvent& event) {
+  model_tools_.heard(event);
+  if (sub_agents_) sub_agents_->heard(event);
+}
+
+bool Agent::Impl::sees_server(const std::string& server) const {
+  if (sub_agents_ && sub_agents_->owns_server(server)) return false;
+  return !options_.sees_server || options_.sees_server(server);
+}
 
 const std::string& Agent::Impl::id() const noexcept { return conversation_ ? conversation_->id() : no_id_; }
 const ModelMessages& Agent::Impl::messages() const noexcept {
@@ -100,6 +112,10 @@ Task<void> Agent::Impl::begin(Self self) {
     self->apart_.emplace(executor);
     self->clock_ = &loop_clock(executor);
   }
+  if (self->options_.directory.empty()) {
+    std::error_code ignored;
+    self->options_.directory = std::filesystem::current_path(ignored).string();
+  }
   ConversationOptions options;
   options.state_directory = self->options_.state_directory;
   options.directory = self->options_.directory;
@@ -118,6 +134,15 @@ Task<void> Agent::Impl::begin(Self self) {
   if (self->stopped_) throw Error(Errc::closed, "the agent was stopped");
   self->conversation_ = std::move(conversation);
   if (self->options_.principal.empty()) self->host_.set_conversation(self->conversation_->id());
+  co_await add_tools(self);
+  if (self->stopped_) throw Error(Errc::closed, "the agent was stopped");
+  self->begun_ = true;
+  if (self->options_.channels && self->options_.principal.empty()) {
+    self->listening_.emplace(executor).spawn(hear_channels(self));
+  }
+}
+
+Task<void> Agent::Impl::add_tools(Self self) {
   self->own_tools_ = self->options_.tools;
   self->own_tools_.push_back(result_read_tool(self->host_));
   self->own_tools_.push_back(sleep_tool([weak = std::weak_ptr(self)](std::chrono::milliseconds time) -> Task<bool> {
@@ -125,13 +150,39 @@ Task<void> Agent::Impl::begin(Self self) {
     if (!impl) throw Error(Errc::closed, "the agent was stopped");
     return wait_for_message(impl, time);
   }));
-  if (self->options_.connect_tool && self->options_.principal.empty()) {
-    self->own_tools_.push_back(patchbay::connect_tool(self->host_, {.approve = self->options_.approve_server}));
+  const std::weak_ptr weak(self);
+  if (self->options_.connect_tool) {
+    ConnectOptions connect{.approve = self->options_.approve_server};
+    connect.hidden = [weak](const std::string& server) {
+      const auto impl = weak.lock();
+      return !impl || !impl->sees_server(server);
+    };
+    self->own_tools_.push_back(connect_tool(self->host_, std::move(connect)));
   }
-  self->begun_ = true;
-  if (self->options_.channels && self->options_.principal.empty()) {
-    self->listening_.emplace(executor).spawn(hear_channels(self));
+  if (!self->options_.sub_agents) co_return;
+  auto found = co_await offload(Pool::slow, [config = self->host_.config()] { return find_definitions(config); });
+  for (const auto& problem : found.problems) {
+    if (problem.severity != Severity::note) self->notice(clean_line(problem.text()));
   }
+  SubAgentsOptions sub;
+  sub.definitions = std::move(found.definitions);
+  sub.parent = self->options_;
+  sub.model = [weak] {
+    const auto impl = weak.lock();
+    return impl ? impl->model_ : nullptr;
+  };
+  sub.mode = [weak] {
+    const auto impl = weak.lock();
+    return impl ? impl->options_.mode : AgentMode::plan;
+  };
+  sub.tell = [weak](AgentEvent event) {
+    if (const auto impl = weak.lock()) impl->report(std::move(event));
+  };
+  sub.add_usage = [weak](ModelUsage usage) -> Task<void> {
+    if (const auto impl = weak.lock()) co_await impl->conversation_->add_usage(std::move(usage));
+  };
+  self->sub_agents_ = std::make_unique<SubAgents>(self->host_, std::move(sub));
+  self->own_tools_.push_back(self->sub_agents_->tool());
 }
 
 Task<void> Agent::Impl::stop(Self self) {
@@ -151,6 +202,7 @@ Task<void> Agent::Impl::stop(Self self) {
   }
   if (self->scope_) (void)co_await as_result(self->scope_->join());
   (void)co_await as_result(self->model_tools_.stop());
+  if (self->sub_agents_) (void)co_await as_result(self->sub_agents_->ended());
   // What the program gave us gets a moment to notice: what it uses may go with us.
   if (self->apart_) (void)co_await as_result(self->apart_->wait_ended(as_duration(Limits().exit_after_eof)));
   co_await asio::this_coro::throw_if_cancelled(throws);
@@ -283,7 +335,7 @@ void Agent::Impl::set_mode(AgentMode mode) { options_.mode = mode; }
 
 void Agent::Impl::set_model(std::shared_ptr<Model> model) {
   model_ = std::move(model);
-  offer_ = offer_.anew(model_->info().holds_deferred);
+  offer_ = offer_.anew(growth());
   last_usage_ = {};
   now_of_ = nullptr;
 }

@@ -20,6 +20,7 @@
 
 #include "agent/conversation/conversation.h"
 #include "agent/conversation/repair.h"
+#include "agent/sub_agents.h"
 #include "agent/tool_offer.h"
 #include "agent/turn.h"
 #include "base/apart.h"
@@ -112,6 +113,18 @@ class Agent::Impl : public std::enable_shared_from_this<Agent::Impl> {
   static Task<bool> wait_for_message(Self self, std::chrono::milliseconds time);
   static Task<void> hear_channels(Self self);
 
+  static Task<void> add_tools(Self self);
+  bool sees_server(const std::string& server) const;
+  bool sees(const CatalogEntry& entry) const {
+    return sees_server(entry.server) && (!options_.sees || options_.sees(entry));
+  }
+
+  // Without a search, what has to be searched for could never be called.
+  ToolGrowth growth() const noexcept {
+    const auto usual = growth_of(model_->info());
+    return usual == ToolGrowth::by_search && !options_.resource_tools ? ToolGrowth::at_end : usual;
+  }
+
   // turn_loop.cpp
   static Task<AgentAnswer> turn(Self self, AgentInput input);
   static Task<void> go_on(Self self, std::shared_ptr<Turn> turn);
@@ -143,6 +156,7 @@ class Agent::Impl : public std::enable_shared_from_this<Agent::Impl> {
   AgentOptions options_;
   ModelTools model_tools_;
   std::vector<AgentTool> own_tools_;
+  std::unique_ptr<SubAgents> sub_agents_;  // from begin() on, where there may be any
 
   std::optional<Scope> scope_;      // from begin() on
   std::optional<Scope> listening_;  // to channels

@@ -53,7 +53,11 @@ Result<Json> entry_of(const Json& arguments) {
   if (!url.is_null()) {
     if (!url.is_string() || !args.is_null()) return wrong("\"url\" is one text, and has no \"args\"");
     const auto scheme = to_lower_ascii(url.text()->substr(0, url.text()->find(':')));
-    entry["type"] = scheme == "ws" || scheme == "wss" ? "ws" : "http";
+    const bool socket = scheme == "ws" || scheme == "wss";
+    if (!socket && scheme != "http" && scheme != "https") {
+      return wrong("\"url\" begins with https, http, wss or ws");
+    }
+    entry["type"] = socket ? "ws" : "http";
     entry["url"] = url;
     return entry;
   }

@@ -63,7 +63,7 @@ Task<bool> Agent::Impl::shorten(Self self, bool summarise) {
   if (tokens_of(shorter) >= old_tokens) co_return false;
   co_await self->conversation_->replace(std::move(shorter));
   // A new beginning: providers keep nothing of the old one.
-  self->offer_ = self->offer_.anew(self->model_->info().holds_deferred);
+  self->offer_ = self->offer_.anew(self->growth());
   self->last_usage_ = {};
   self->asked_messages_ = 0;
   self->freeze();

@@ -79,6 +79,11 @@ std::optional<ServerNote> note_of(const ServerStatus& status) {
   return begins ? ServerNote{How::starting, {}} : ServerNote{How::away, std::string(to_string(status.reason))};
 }
 
+ToolGrowth growth_of(const ModelInfo& model) noexcept {
+  if (!model.holds_deferred) return ToolGrowth::at_end;
+  return model.api == ModelApi::anthropic ? ToolGrowth::by_search : ToolGrowth::by_news;
+}
+
 ModelNews ToolOffer::freeze(const ToolsNow& now) {
   auto pool = std::make_shared<ToolPool>(now.pool);
   const auto refused = [&](const ModelTool& tool) { return refused_.contains(tool.name); };
@@ -115,11 +120,11 @@ ModelNews ToolOffer::update(const ToolsNow& now, const std::set<std::string, std
     auto& known = at->second;
     const bool was_there = !is_new && known.there;
     known.there = true;
-    if (is_new && !holds_deferred_) {
+    if (is_new && growth_ == ToolGrowth::at_end) {
       at_end.push_back(tool);
       known.frozen = true;
     }
-    if (!was_there && !(is_new && found.contains(tool.catalog_name))) {
+    if (!was_there && !(is_new && found.contains(tool.name))) {
       news.added.push_back(tool);
       came[server_of(tool)].push_back(tool.name);
     } else if (was_there && !same_for_model(known.tool, tool)) {
@@ -146,6 +151,9 @@ ModelNews ToolOffer::update(const ToolsNow& now, const std::set<std::string, std
                                        : fmt::format("Tools of server \"{}\" that can be called now: {}.",
                                                      clean_line(server), names(tools)));
   }
+  if (!came.empty() && growth_ == ToolGrowth::by_search) {
+    add_line(news.text, "Before you call one of them, load it: tool_search with the query \"select:NAME\".");
+  }
   for (const auto& said : now.pool.instructions) {
     if (!instructed_.insert(said.server).second) continue;
     add_line(news.text, fmt::format("What server \"{}\" says about itself:\n{}", said.server, said.text));
@@ -167,7 +175,7 @@ ModelNews ToolOffer::update(const ToolsNow& now, const std::set<std::string, std
 
 // Those that a conversation has named stay: what was said about them refers to them.
 void ToolOffer::set_deferred(const ToolPool& searchable) {
-  if (!holds_deferred_) return;
+  if (growth_ == ToolGrowth::at_end) return;
   ToolPool all;
   for (const auto& [name, known] : known_) {
     if (!known.frozen) all.tools.push_back(known.tool);

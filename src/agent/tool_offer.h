@@ -1,8 +1,8 @@
 // ToolOffer: the tools of one conversation as its model knows them. What a request begins with is frozen, because a
 // provider keeps what it has read of the beginning: the same object and the same bytes, whatever servers do. What
 // comes, goes or changes later is told as news. Where an API can hold tools outside of what it keeps, those that came
-// later or were found go there; otherwise they are added at the end. Owned by an agent; it asks nobody, so it is as
-// pure as a value.
+// later or were found go there; otherwise they are added at the end (ToolGrowth). Owned by an agent; it asks nobody, so
+// it is as pure as a value.
 #pragma once
 
 #include <cstdint>
@@ -36,14 +36,22 @@ struct ToolsNow {
   std::map<std::string, ServerNote, std::less<>> servers = {};
 };
 
+// How a conversation gets a tool that its beginning does not have.
+enum class ToolGrowth : std::uint8_t {
+  at_end,     // of the list, and what a provider keeps is void
+  by_news,    // the API is told of it, and holds it
+  by_search,  // the API holds it, and the model has to search for it before it can call it
+};
+ToolGrowth growth_of(const ModelInfo& model) noexcept;
+
 class ToolOffer {
  public:
-  explicit ToolOffer(bool holds_deferred) : holds_deferred_(holds_deferred) {}
+  explicit ToolOffer(ToolGrowth growth) : growth_(growth) {}
 
   // For a new beginning of the same conversation, perhaps with another model: nothing is frozen, and what providers
   // refuse is still left out.
-  ToolOffer anew(bool holds_deferred) const {
-    ToolOffer next(holds_deferred);
+  ToolOffer anew(ToolGrowth growth) const {
+    ToolOffer next(growth);
     next.refused_ = refused_;
     return next;
   }
@@ -51,8 +59,8 @@ class ToolOffer {
   bool is_frozen() const noexcept { return pool_ != nullptr; }
   // Of the beginning. News are what is not ready yet.
   ModelNews freeze(const ToolsNow& now);
-  // What the model has to be told since the last time; an empty text: nothing. Tools in `found`, by their catalog
-  // names, it knows already.
+  // What the model has to be told since the last time; an empty text: nothing. Tools in `found` it knows
+  // already, by the names that it uses.
   ModelNews update(const ToolsNow& now, const std::set<std::string, std::less<>>& found);
   // A provider refuses these.
   void leave_out(const std::vector<ToolLeftOut>& tools);
@@ -71,7 +79,7 @@ class ToolOffer {
   };
   void set_deferred(const ToolPool& searchable);
 
-  bool holds_deferred_;
+  ToolGrowth growth_;
   std::shared_ptr<const ToolPool> pool_;
   std::shared_ptr<const ToolPool> deferred_;
   std::map<std::string, Known, std::less<>> known_;  // by the name that the model uses

@@ -26,12 +26,6 @@ struct Counted {
   std::size_t& count;
 };
 
-std::set<std::string, std::less<>> names_in(const Catalog& catalog) {
-  std::set<std::string, std::less<>> out;
-  for (const auto& entry : catalog.tools()) out.insert(entry.name);
-  return out;
-}
-
 ModelResult failed(std::string text) { return {.blocks = {ModelText{std::move(text)}}, .is_error = true}; }
 
 }  // namespace
@@ -57,7 +51,7 @@ std::shared_ptr<Agent::Impl::ToolRun> Agent::Impl::run_of(const ModelToolUse& us
   const auto catalog = host_.catalog();
   auto found = catalog->find(run->catalog_name);
   if (const auto* const* entry = std::get_if<const CatalogEntry*>(&found)) {
-    if (options_.sees && !options_.sees(**entry)) return run;
+    if (!sees(**entry)) return run;
     run->catalog_name = (*entry)->name;
     run->server = (*entry)->server;
     run->only_reads = only_reads(*(*entry)->tool);
@@ -89,17 +83,15 @@ Task<CallToolResult> Agent::Impl::send_call(Self self, std::shared_ptr<ToolRun> 
     case ToolRun::Where::own:
       co_return co_await run->own->call(run->use.input, std::move(options));
     case ToolRun::Where::model_tools: {
-      const auto before = self->model_tools_.loaded();
       auto result = co_await self->model_tools_.call(run->use.name, run->use.input, std::move(options));
-      const auto after = self->model_tools_.loaded();
-      if (after == before) co_return result;
-      // What a search finds is loaded by it.
-      const auto known = names_in(*before);
+      if (!result.structured_content) co_return result;
+      // What a search has found. Their names are where the API wants them.
       run->outcome.emplace();
-      for (const auto& entry : after->tools()) {
-        if (known.contains(entry.name)) continue;
-        self->found_.insert(entry.name);
-        run->outcome->found.push_back(entry.name);
+      for (const auto& tool : (*result.structured_content)["tools"].items()) {
+        auto name = tool["name"].text() ? tool["name"].text() : tool["function"]["name"].text();
+        if (!name || (self->offer_.pool() && self->offer_.pool()->find(*name))) continue;
+        self->found_.emplace(*name);
+        run->outcome->found.emplace_back(*name);
       }
       co_return result;
     }

@@ -7,6 +7,7 @@
 #include "agent/fit_request.h"
 #include "agent/system_text.h"
 #include "base/clock.h"
+#include "host/model/own_tools.h"
 #include "json/schema.h"
 
 namespace patchbay {
@@ -57,6 +58,7 @@ std::vector<ServerInstructions> Agent::Impl::instructions_now() const {
   std::vector<ServerInstructions> out;
   for (const auto& status : host_.status()) {
     if (status.state != ServerState::connected || !status.server || !status.server->instructions) continue;
+    if (!sees_server(status.name)) continue;
     const auto offers = [&](const auto& one) { return one.second == status.name; };
     const bool quiet = status.tool_count == 0 && !options_.sees;
     if (quiet || std::ranges::any_of(now_.servers_of, offers))
@@ -70,13 +72,17 @@ const ToolsNow& Agent::Impl::tools_now() {
   const bool more = options_.resource_tools;
   const auto loaded = more ? model_tools_.loaded() : all;
   std::vector<Tool> own = more ? model_tools_.tools() : std::vector<Tool>();
+  const auto is_search = [](const Tool& tool) { return tool.name == name_of(OwnTool::search); };
+  if (growth() == ToolGrowth::by_search && std::ranges::none_of(own, is_search)) {
+    own.push_back(describe(OwnTool::search));  // also for what comes later
+  }
   for (const auto& tool : own_tools_) own.push_back(tool.tool);
   std::vector<std::string> own_names;
   for (const auto& tool : own) own_names.push_back(tool.name);
   if (all != now_of_) {
     now_.servers_of.clear();
     for (const auto& entry : all->tools()) {
-      if (!options_.sees || options_.sees(entry)) now_.servers_of.emplace(entry.name, entry.server);
+      if (sees(entry)) now_.servers_of.emplace(entry.name, entry.server);
     }
   }
   auto instructions = instructions_now();
@@ -86,11 +92,9 @@ const ToolsNow& Agent::Impl::tools_now() {
     now_own_ = std::move(own_names);
     now_.pool = make_tool_pool(own, *loaded, instructions, model_->info().api);
     now_instructions_ = std::move(instructions);
-    if (options_.sees) {
-      std::erase_if(now_.pool.tools, [&](const ModelTool& tool) {
-        return !tool.catalog_name.empty() && !now_.servers_of.contains(tool.catalog_name);
-      });
-    }
+    std::erase_if(now_.pool.tools, [&](const ModelTool& tool) {
+      return !tool.catalog_name.empty() && !now_.servers_of.contains(tool.catalog_name);
+    });
     now_.searchable = {};
     if (loaded != all) {
       for (const auto& entry : all->tools()) {
@@ -101,6 +105,7 @@ const ToolsNow& Agent::Impl::tools_now() {
   }
   now_.servers.clear();
   for (const auto& status : host_.status()) {
+    if (!sees_server(status.name)) continue;
     if (auto note = note_of(status)) now_.servers.emplace(status.name, std::move(*note));
   }
   return now_;
@@ -315,7 +320,7 @@ Task<void> Agent::Impl::go_on(Self self, std::shared_ptr<Turn> turn) {
 Task<AgentAnswer> Agent::Impl::turn(Self self, AgentInput input) {
   auto turn = std::make_shared<Turn>();
   if (!self->servers_begun_) {
-    auto begun = co_await under_way(self, as_bool(self->host_.begin()));
+    auto begun = co_await under_way(self, as_bool(self->host_.begin(self->options_.wait_for_servers)));
     if (!begun) {
       if (self->ending_ != Ending::interrupted) throw std::move(begun).error();
       turn->answer.end = AgentAnswer::End::interrupted;

@@ -99,8 +99,10 @@ AgentHost::AgentHost(const Settings& settings, Io& io, const Runtime& given, Hos
   host.add_server(std::string(builtin_name), make_builtin_server(builtin), NamePrefix::none);
 }
 
-ModelChoice AgentHost::model_choice() const {
-  auto choice = choose_model(model_);
+ModelChoice AgentHost::model_choice() const { return choice_of(model_); }
+
+ModelChoice AgentHost::choice_of(const ModelQuestion& question) const {
+  auto choice = choose_model(question);
   if (choice) return std::move(*choice);
   const auto& none = choice.error();
   switch (none.why) {
@@ -110,19 +112,27 @@ ModelChoice AgentHost::model_choice() const {
                       "--model ollama:NAME, or --model script:FILE to play a file",
                       none.error.message()));
     case NoModel::Why::no_key:
-      throw none.error.with_message(fmt::format("{}; to keep one: patchbay secret set {}", none.error.message(),
-                                                shell_operands({none.variable})));
+      throw none.error.with_message(
+          fmt::format("{}; to keep one: patchbay secret set{}", none.error.message(), shell_operands({none.variable})));
     case NoModel::Why::wrong:
       break;
   }
   throw none.error;
 }
 
-std::shared_ptr<Model> AgentHost::model() const {
+std::shared_ptr<Model> AgentHost::model() const { return model_of(model_choice()); }
+
+std::shared_ptr<Model> AgentHost::model_named(std::string words) const {
+  auto question = model_;
+  question.words = std::move(words);
+  return model_of(choice_of(question));
+}
+
+std::shared_ptr<Model> AgentHost::model_of(ModelChoice choice) const {
   HttpClientOptions http;
   http.environment = model_.variables;
   http.log = runtime.log;
-  return make_model(model_choice(), {.http = std::move(http), .limits = runtime.limits});
+  return make_model(std::move(choice), {.http = std::move(http), .limits = runtime.limits});
 }
 
 std::string conversation_to_resume(const Settings& settings) {
@@ -148,8 +158,15 @@ std::string conversation_to_resume(const Settings& settings) {
   throw Error(Errc::invalid_argument, std::move(text));
 }
 
+BeginWait wait_for_servers(BeginWait otherwise) {
+  const auto said = process_environment()("MCP_CONNECTION_NONBLOCKING");
+  if (!said || said->empty()) return otherwise;
+  return *said == "0" || *said == "false" ? BeginWait::all : BeginWait::always_loaded;
+}
+
 AgentOptions agent_options(const Settings& settings) {
   AgentOptions options;
+  options.wait_for_servers = wait_for_servers(BeginWait::always_loaded);
   options.directory = agent_directory(settings);
   options.more_instructions = settings.more_instructions;
   options.mode = settings.plan ? AgentMode::plan : AgentMode::normal;

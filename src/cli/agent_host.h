@@ -39,6 +39,8 @@ class AgentHost {
   // Errc::config says how one is set up. May ask the store of secrets, which blocks.
   ModelChoice model_choice() const;
   std::shared_ptr<Model> model() const;
+  // Another one, as --model would name it.
+  std::shared_ptr<Model> model_named(std::string words) const;
 
   const std::shared_ptr<const KnownSecrets> secrets;
   const Runtime runtime;
@@ -46,10 +48,15 @@ class AgentHost {
  private:
   const std::shared_ptr<SecretVault> vault_;
   const ModelQuestion model_;
+  ModelChoice choice_of(const ModelQuestion& question) const;
+  std::shared_ptr<Model> model_of(ModelChoice choice) const;
 
  public:
   Host host;
 };
+
+// What a conversation waits for: what MCP_CONNECTION_NONBLOCKING says, and `otherwise` where it says nothing.
+BeginWait wait_for_servers(BeginWait otherwise);
 
 // Without a conversation to resume: see conversation_to_resume().
 AgentOptions agent_options(const Settings& settings);

@@ -286,12 +286,16 @@ class SettingsReader {
 
   // --- the model
 
-  // Whoever answers reads everything, so no repository chooses that. Projects of another program have this key as well:
-  // nothing is reported about it.
+  // Whoever answers reads everything, so no repository chooses that. Another program has this key as well: about what
+  // is in the files it shares with us nothing is reported.
   void read_model(const Member& at) {
     if (is_inside_repository(layer_.source)) return;
     const auto name = at.value->text();
-    if (!name || name->empty()) return wrong_kind(at, "model", "a text");
+    if (!name || name->empty()) {
+      const bool ours = layer_.source == SettingsSource::own || layer_.source == SettingsSource::flag;
+      if (ours) wrong_kind(at, "model", "a text");
+      return;
+    }
     layer_.model = text_setting(at, std::string(*name));
   }
 

@@ -69,7 +69,7 @@ TEST_F(AgentChannels, WhoSleepsIsWokenAndTheMessageIsInTheNextRequest) {
     EXPECT_EQ((*sent->result)->text, "Ann writes.");
     EXPECT_EQ(waiting(), 0u);
   });
-  EXPECT_TRUE(in_order(body(1), {"Woken: there is a message", element("I am here")})) << body(1);
+  EXPECT_TRUE(in_order(said(1), {"Woken: there is a message", element("I am here")})) << said(1);
 }
 
 // The program is told, and sends nothing but what came.
@@ -84,7 +84,7 @@ TEST_F(AgentChannels, WhoHasNothingToDoIsToldAndGivenAllTogether) {
     EXPECT_EQ((co_await agent.send({})).text, "Both noted.");
     EXPECT_EQ(waiting(), 0u);
   });
-  EXPECT_TRUE(in_order(body(1), {"Hello.", element("one"), element("two")})) << body(1);
+  EXPECT_TRUE(in_order(said(1), {"Hello.", element("one"), element("two")})) << said(1);
 }
 
 TEST_F(AgentChannels, WhatNoConversationHasComesAgain) {
@@ -101,7 +101,7 @@ TEST_F(AgentChannels, WhatNoConversationHasComesAgain) {
     id = agent.id();
     EXPECT_EQ(waiting(), 0u);
   });
-  EXPECT_THAT(body(0), HasSubstr(element("do not lose me")));
+  EXPECT_THAT(said(0), HasSubstr(element("do not lose me")));
   // And never a third time.
   agent_options.resume = id;
   then({.text = "Nothing new."});
@@ -109,7 +109,7 @@ TEST_F(AgentChannels, WhatNoConversationHasComesAgain) {
     (void)co_await agent.send({.text = "anything else?"});
     EXPECT_THAT(agent.messages(), SizeIs(4));
   });
-  EXPECT_TRUE(in_order(body(1), {element("do not lose me"), "I see.", "anything else?"})) << body(1);
+  EXPECT_TRUE(in_order(said(1), {element("do not lose me"), "I see.", "anything else?"})) << said(1);
 }
 
 TEST_F(AgentChannels, AnAgentThatDoesNotWantThemLeavesThemToTheProgram) {
@@ -121,7 +121,7 @@ TEST_F(AgentChannels, AnAgentThatDoesNotWantThemLeavesThemToTheProgram) {
     EXPECT_THAT(messages, SizeIs(1));
     (void)co_await agent.send({.text = "hi"});
   });
-  EXPECT_THAT(body(0), Not(HasSubstr("for the program")));
+  EXPECT_THAT(said(0), Not(HasSubstr("for the program")));
 }
 
 // ---- signing in, for the providers of agent_wire_test.cpp
@@ -163,10 +163,10 @@ TEST_P(EachProvider, TheModelLetsThePersonSignInAndUsesWhatIsThereThen) {
   });
   EXPECT_THAT(pages, SizeIs(1));
   EXPECT_THAT(testing::PrintToString(sent_tools().at(0).loaded), HasSubstr("mcp__guarded__authenticate"));
-  EXPECT_THAT(body(0), HasSubstr("wants the person to sign in first"));
-  EXPECT_THAT(body(1), HasSubstr("sign in")) << "the call says what would help";
-  EXPECT_THAT(body(2), AllOf(HasSubstr("signed in"), HasSubstr("mcp__guarded__hello")));
-  EXPECT_THAT(body(3), HasSubstr("signed-in user"));
+  EXPECT_THAT(said(0), HasSubstr("wants the person to sign in first"));
+  EXPECT_THAT(said(1), HasSubstr("sign in")) << "the call says what would help";
+  EXPECT_THAT(said(2), AllOf(HasSubstr("signed in"), HasSubstr("mcp__guarded__hello")));
+  EXPECT_THAT(said(3), HasSubstr("signed-in user"));
   expect_stable_tools();
 }
 

@@ -177,7 +177,7 @@ TEST_F(AgentScene, AConversationThatFillsTheContextBecomesShorterByItself) {
 
 class AgentWorld : public SteppedWorld {
  public:
-  enum class What { send, compact, begin, told };
+  enum class What { send, compact, begin, told, interrupt };
   AgentWorld(What what, bool stops_first) : what_(what), stops_first_(stops_first) {
     server_->add_tool({.name = "a"}, [](RequestContext&, Json) -> Task<CallToolResult> { co_return text("x"); });
     host_.add_server("s", server_);
@@ -198,6 +198,7 @@ class AgentWorld : public SteppedWorld {
   Task<void> operate() override {
     switch (what_) {
       case What::send:
+      case What::interrupt:
         (void)co_await agent_->send({.text = "go"});
         co_return;
       case What::compact:
@@ -209,7 +210,10 @@ class AgentWorld : public SteppedWorld {
       }
     }
   }
-  Task<void> stop() override { co_await agent_->stop(); }
+  Task<void> stop() override {
+    if (what_ != What::interrupt) co_return co_await agent_->stop();
+    agent_->interrupt();
+  }
   Task<void> finish() override {
     EXPECT_FALSE(agent_->is_busy());
     EXPECT_EQ(broken_rule(agent_->messages()), "");
@@ -240,6 +244,13 @@ TEST(AgentStopping, StopEndsWhoWaitsToBeTold) {
   const auto report = stop_at_every_step(
       [&](auto) { return std::make_unique<AgentWorld>(AgentWorld::What::told, false); }, {.endless = true});
   EXPECT_GE(report.failed.at(Errc::closed), 1u);
+}
+
+TEST(AgentStopping, AnInterruptAtAnyPointLeavesAValidConversation) {
+  const auto report =
+      stop_at_every_step([&](auto) { return std::make_unique<AgentWorld>(AgentWorld::What::interrupt, true); },
+                         {.quiet = std::chrono::milliseconds(200)});
+  EXPECT_EQ(report.succeeded, report.runs) << "it is an answer, and no error";
 }
 
 TEST(AgentStopping, CancellingLeavesAValidConversation) {

@@ -64,6 +64,20 @@ TEST_F(AgentTools, ToolsThatComeDuringATurnAreToldInItsNextRequest) {
   });
 }
 
+TEST_F(AgentTools, AToolThatCameLaterIsLoadedByASearch) {
+  model->info_.holds_deferred = true;
+  model->then(when_changed([&] { add("fresh"); }, calls({use("1", "mcp__s__look", Json{{"at", "x"}})})))
+      .then(calls({use("2", "tool_search", Json{{"query", "select:mcp__s__fresh,mcp__s__look"}})}))
+      .then(says("done"));
+  run([&](Agent& agent) -> Task<void> {
+    (void)co_await agent.send({.text = "go"});
+    EXPECT_THAT(names(model->requests.at(0).tools), Contains("tool_search")) << "few tools, and more may come";
+    EXPECT_THAT(outcomes_of(*agent.messages().at(4)).at(0).found, ElementsAre("mcp__s__fresh"))
+        << "the other one is in every request";
+    EXPECT_THAT(model->prefixes, Each(model->prefixes.front()));
+  });
+}
+
 TEST_F(AgentTools, WhereTheApiHoldsNoneTheyComeAtTheEnd) {
   model->then(when_changed([&] { add("aaa"); }, calls({use("1", "mcp__s__look")}))).then(says("done"));
   run([&](Agent& agent) -> Task<void> {

@@ -50,7 +50,7 @@ std::vector<std::string> names(const std::vector<ModelTool>& tools) {
 }
 
 TEST(ToolOffer, TheBeginningNamesServersThatAreNotReady) {
-  ToolOffer offer(true);
+  ToolOffer offer(ToolGrowth::by_news);
   const auto news = offer.freeze(now({"read"}, {"mcp__a__x"},
                                      {{"a", {}},
                                       {"late", {How::starting, ""}},
@@ -74,7 +74,7 @@ TEST(ToolOffer, TheBeginningNamesServersThatAreNotReady) {
 
 struct Case {
   const char* what;
-  bool holds_deferred;
+  ToolGrowth growth;
   ToolsNow before, after;
   std::set<std::string, std::less<>> found;
   std::vector<std::string> pool, deferred, added, removed;
@@ -82,10 +82,20 @@ struct Case {
 };
 
 TEST(ToolOffer, WhatChangedIsToldAndTheBeginningStays) {
+  using enum ToolGrowth;
   const std::vector<Case> cases{
-      {"nothing", true, now({"o"}, {"mcp__a__x"}), now({"o"}, {"mcp__a__x"}), {}, {"o", "mcp__a__x"}, {}, {}, {}, ""},
+      {"nothing",
+       by_news,
+       now({"o"}, {"mcp__a__x"}),
+       now({"o"}, {"mcp__a__x"}),
+       {},
+       {"o", "mcp__a__x"},
+       {},
+       {},
+       {},
+       ""},
       {"a tool came, and the API can hold it",
-       true,
+       by_news,
        now({"o"}, {"mcp__a__x"}),
        now({"o"}, {"mcp__a__b", "mcp__a__x"}),
        {},
@@ -95,7 +105,7 @@ TEST(ToolOffer, WhatChangedIsToldAndTheBeginningStays) {
        {},
        "\"a\" that can be called now: mcp__a__b"},
       {"a tool came, and the API cannot",
-       false,
+       at_end,
        now({"o"}, {"mcp__a__x"}),
        now({"o"}, {"mcp__a__b", "mcp__a__x"}),
        {},
@@ -105,7 +115,7 @@ TEST(ToolOffer, WhatChangedIsToldAndTheBeginningStays) {
        {},
        "mcp__a__b"},
       {"a tool of the program came",
-       false,
+       at_end,
        now({"o"}, {}),
        now({"a", "o"}, {}),
        {},
@@ -115,7 +125,7 @@ TEST(ToolOffer, WhatChangedIsToldAndTheBeginningStays) {
        {},
        "There are new tools: a"},
       {"one was found",
-       false,
+       at_end,
        now({"o"}, {}),
        now({"o"}, {"mcp__a__x"}),
        {"mcp__a__x"},
@@ -125,7 +135,7 @@ TEST(ToolOffer, WhatChangedIsToldAndTheBeginningStays) {
        {},
        ""},
       {"one was found, and the API holds it",
-       true,
+       by_news,
        now({"o"}, {}),
        now({"o"}, {"mcp__a__x"}),
        {"mcp__a__x"},
@@ -135,7 +145,7 @@ TEST(ToolOffer, WhatChangedIsToldAndTheBeginningStays) {
        {},
        ""},
       {"a tool went",
-       true,
+       by_news,
        now({"o"}, {"mcp__a__x", "mcp__a__y"}),
        now({"o"}, {"mcp__a__x"}),
        {},
@@ -145,7 +155,7 @@ TEST(ToolOffer, WhatChangedIsToldAndTheBeginningStays) {
        {"mcp__a__y"},
        "gone: mcp__a__y"},
       {"a server came",
-       true,
+       by_news,
        now({"o"}, {}, {{"a", {How::starting, ""}}}),
        now({"o"}, {"mcp__a__x"}, {{"a", {}}}),
        {},
@@ -155,7 +165,7 @@ TEST(ToolOffer, WhatChangedIsToldAndTheBeginningStays) {
        {},
        "Server \"a\" is connected."},
       {"a server went away and kept its tools",
-       true,
+       by_news,
        now({"o"}, {"mcp__a__x"}, {{"a", {}}}),
        now({"o"}, {"mcp__a__x"}, {{"a", {How::away, "reconnecting"}}}),
        {},
@@ -165,7 +175,7 @@ TEST(ToolOffer, WhatChangedIsToldAndTheBeginningStays) {
        {},
        "\"a\" is away at the moment: reconnecting"},
       {"a server is not declared any more",
-       true,
+       by_news,
        now({"o"}, {}, {{"a", {}}}),
        now({"o"}, {}),
        {},
@@ -177,7 +187,7 @@ TEST(ToolOffer, WhatChangedIsToldAndTheBeginningStays) {
   };
   for (const auto& one : cases) {
     SCOPED_TRACE(one.what);
-    ToolOffer offer(one.holds_deferred);
+    ToolOffer offer(one.growth);
     (void)offer.freeze(one.before);
     const auto frozen = offer.pool();
     const auto news = offer.update(one.after, one.found);
@@ -188,7 +198,7 @@ TEST(ToolOffer, WhatChangedIsToldAndTheBeginningStays) {
     if (one.says.empty()) EXPECT_EQ(news.text, "");
     EXPECT_THAT(news.text, HasSubstr(one.says));
     for (std::size_t i = 0; i < frozen->tools.size(); ++i) EXPECT_EQ(offer.pool()->tools.at(i), frozen->tools.at(i));
-    if (one.holds_deferred) EXPECT_EQ(offer.pool(), frozen) << "the very same";
+    if (one.growth != ToolGrowth::at_end) EXPECT_EQ(offer.pool(), frozen) << "the very same";
     const auto pool = offer.pool(), deferred = offer.deferred();
     EXPECT_EQ(offer.update(one.after, {}).text, "") << "told once";
     EXPECT_EQ(offer.pool(), pool);
@@ -197,7 +207,7 @@ TEST(ToolOffer, WhatChangedIsToldAndTheBeginningStays) {
 }
 
 TEST(ToolOffer, AToolThatComesBackIsToldAgainAndIsInTheListOnce) {
-  ToolOffer offer(false);
+  ToolOffer offer(ToolGrowth::at_end);
   (void)offer.freeze(now({"o"}, {"mcp__a__x"}));
   const auto frozen = offer.pool();
   (void)offer.update(now({"o"}, {}), {});
@@ -207,7 +217,7 @@ TEST(ToolOffer, AToolThatComesBackIsToldAgainAndIsInTheListOnce) {
 }
 
 TEST(ToolOffer, AnotherDescriptionIsToldInWords) {
-  ToolOffer offer(true);
+  ToolOffer offer(ToolGrowth::by_news);
   (void)offer.freeze(now({}, {"mcp__a__x"}));
   auto changed = now({}, {"mcp__a__x"});
   changed.pool.tools.at(0) = tool("mcp__a__x", "does something else");
@@ -220,7 +230,7 @@ TEST(ToolOffer, WhatHasToBeFoundIsHeldWhereTheApiCan) {
   auto many = now({"tool_search"}, {});
   many.searchable.tools = {tool("mcp__a__x"), tool("mcp__a__y")};
   many.servers_of = {{"mcp__a__x", "a"}, {"mcp__a__y", "a"}};
-  ToolOffer holds(true);
+  ToolOffer holds(ToolGrowth::by_search);
   (void)holds.freeze(many);
   EXPECT_THAT(names(holds.deferred()), ElementsAre("mcp__a__x", "mcp__a__y"));
   EXPECT_NE(holds.find("mcp__a__x"), nullptr);
@@ -231,19 +241,31 @@ TEST(ToolOffer, WhatHasToBeFoundIsHeldWhereTheApiCan) {
   EXPECT_EQ(holds.update(found, {"mcp__a__x"}).text, "");
   (void)holds.update(now({"tool_search"}, {}), {});
   EXPECT_THAT(names(holds.deferred()), ElementsAre("mcp__a__x"));
-  ToolOffer holds_not(false);
+  ToolOffer holds_not(ToolGrowth::at_end);
   (void)holds_not.freeze(many);
   EXPECT_EQ(holds_not.deferred(), nullptr);
 }
 
+TEST(ToolOffer, WhereAToolHasToBeSearchedForTheNewsSaySo) {
+  for (const auto growth : {ToolGrowth::by_search, ToolGrowth::by_news, ToolGrowth::at_end}) {
+    ToolOffer offer(growth);
+    (void)offer.freeze(now({"o"}, {}));
+    EXPECT_EQ(offer.update(now({"o"}, {"mcp__a__x"}), {}).text.contains("tool_search"),
+              growth == ToolGrowth::by_search);
+  }
+  EXPECT_EQ(growth_of({.api = ModelApi::anthropic, .holds_deferred = true}), ToolGrowth::by_search);
+  EXPECT_EQ(growth_of({.api = ModelApi::openai_responses, .holds_deferred = true}), ToolGrowth::by_news);
+  EXPECT_EQ(growth_of({.api = ModelApi::anthropic, .holds_deferred = false}), ToolGrowth::at_end);
+}
+
 TEST(ToolOffer, WhatAProviderRefusesIsInNoLaterRequest) {
-  ToolOffer offer(false);
+  ToolOffer offer(ToolGrowth::at_end);
   (void)offer.freeze(now({"o", "p"}, {"mcp__a__x"}));
   offer.leave_out({{.name = "o", .reason = "bad schema"}});
   EXPECT_THAT(names(offer.pool()), ElementsAre("p", "mcp__a__x"));
   EXPECT_EQ(offer.pool()->own, 1u);
   EXPECT_EQ(offer.update(now({"o", "p"}, {"mcp__a__x"}), {}).text, "");
-  auto again = offer.anew(false);
+  auto again = offer.anew(ToolGrowth::at_end);
   (void)again.freeze(now({"o", "p"}, {"mcp__a__x"}));
   EXPECT_THAT(names(again.pool()), ElementsAre("p", "mcp__a__x"));
   EXPECT_EQ(again.pool()->own, 1u);

@@ -113,6 +113,19 @@ TEST_F(PrintAnswer, RulesAndModesAllowCalls) {
   EXPECT_EQ(json_of(print({"go", "--json", "--disallowedTools", "mcp__patchbay__read_file"}))["is_error"], Json(false));
 }
 
+// P2: what comes with a repository allows nothing that nobody has trusted.
+TEST_F(PrintAnswer, ARepositoryAllowsNothing) {
+  model(R"({"calls":[{"name":"run_command","input":{"command":"touch","args":["made"]}}]},{"text":"I may not."})");
+  house.tree.file("project/.claude/settings.json",
+                  R"({"permissions":{"defaultMode":"bypassPermissions","allow":["mcp__patchbay__run_command"]}})");
+  EXPECT_EQ(json_of(print({"go", "--json"}))["permission_denials"].size(), 1u);
+  EXPECT_FALSE(std::filesystem::exists(house.project() + "/made"));
+  // Nor does it start its servers, and a stream says what they wait for.
+  house.tree.file("project/.mcp.json", R"({"mcpServers":{"x":{"command":"/bin/true"}}})");
+  const auto init = lines_of(print({"go", "--output-format", "stream-json"})).front();
+  EXPECT_THAT(to_text(init["mcp_servers"]), AllOf(HasSubstr("\"status\":\"pending\""), HasSubstr("awaiting approval")));
+}
+
 TEST_F(PrintAnswer, PlanModeCallsOnlyWhatReads) {
   house.tree.file("project/a.txt", "x");
   model(R"({"calls":[{"name":"read_file","input":{"path":"a.txt"}},
@@ -168,6 +181,7 @@ TEST_F(PrintAnswer, AnOpenStdinIsNotWaitedForForever) {
   const auto answered = shell("mkfifo f; exec 3<>f; \"$PATCHBAY\" --model script:s.json -p hi <&3");
   EXPECT_EQ(answered.out, "Hello.\n");
   EXPECT_THAT(answered.err, HasSubstr("nothing came on stdin"));
+  EXPECT_EQ(shell("\"$PATCHBAY\" --model script:s.json -p hi <&-").out, "Hello.\n");
 }
 
 TEST_F(PrintAnswer, AnAnswerCanHaveASchema) {
@@ -220,6 +234,18 @@ TEST_F(PrintAnswer, TheExitCodeSaysHowItEnded) {
     const auto json = json_of(fresh.run(words));
     EXPECT_EQ(json["is_error"], Json(c.code != 0)) << to_text(json);
   }
+}
+
+TEST_F(PrintAnswer, AModelHasToBeThere) {
+  auto options = house.options();
+  const auto none = run_program({binary, "-p", "hi"}, options);
+  EXPECT_EQ(none.code, 2);
+  EXPECT_THAT(none.err, AllOf(HasSubstr("ANTHROPIC_API_KEY"), HasSubstr("--model")));
+  options.env["ANTHROPIC_API_KEY"] = "key";
+  options.env["ANTHROPIC_BASE_URL"] = "http://127.0.0.1:1";
+  const auto away = run_program({binary, "-p", "hi", "--json"}, options);
+  EXPECT_EQ(away.code, 3);
+  EXPECT_EQ(json_of(away)["subtype"], Json("error_during_execution"));
 }
 
 TEST_F(PrintAnswer, AConversationGoesOn) {

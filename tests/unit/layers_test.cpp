@@ -150,6 +150,7 @@ const std::vector<Wrapped> wrapped_libraries{
      {}},  // loaded at run time: auth/store/keyring.cpp declares what it uses
     {"libraries of images", {"png.h", "jpeglib.h", "webp/"}, {"src/images/images.c"}},
     {"libzstd", {"zstd"}, {}},  // loaded at run time: host/results/zstd.cpp declares what it uses
+    {"md4c", {"md4c"}, {}},     // loaded at run time: terminal/markdown.cpp declares what it uses
     {"spdlog", {"spdlog/"}, {"src/cli/logging.cpp"}},
 };
 

@@ -325,7 +325,9 @@ TEST(SettingsFile, TheModelIsChosenOutsideOfRepositoriesAlone) {
   EXPECT_EQ(model_layer(both)->model->value, "ollama:qwen3");
   const std::vector<SettingsLayer> all{mine, theirs};
   EXPECT_EQ(model_layer(all)->model->value, "anthropic");
-  EXPECT_THAT(said(user(R"({"model": 3})")), ElementsAre(HasSubstr("must be a text")));
+  const auto ours = checked_settings(R"({"model": 3})", SettingsSource::own, "/config.json");
+  EXPECT_THAT(said(ours), ElementsAre(HasSubstr("must be a text")));
+  EXPECT_THAT(said(user(R"({"model": 3})")), IsEmpty());  // of another program as well
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 // answer alone: its text, one JSON object, or a line of JSON for each event.
 // Nobody is asked anything; what no rule allows is refused, and the model is
 // told.
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <unistd.h>
@@ -61,7 +62,8 @@ std::string words_and_stdin(const Settings& settings, Io& io) {
   auto words = fmt::format("{}", fmt::join(settings.words, " "));
   const bool goes_on = settings.resume || settings.resume_newest;
   std::string given;
-  if (!io.in_is_terminal) {
+  // Whoever starts us without a stdin says nothing there.
+  if (!io.in_is_terminal && ::fcntl(STDIN_FILENO, F_GETFD) != -1) {
     if ((words.empty() && !goes_on) || stdin_has_something()) {
       given = io.read_input();
     } else if (!settings.quiet) {
@@ -296,6 +298,8 @@ int print_once(const Settings& settings, Io& io, const Runtime& given) {
   asio::io_context loop(1);
   AgentHost house(settings, io, given, std::move(options), [&io](const std::string& line) { io.talk(line); });
   auto wanted = agent_options(settings);
+  // There may be no second message: what servers have is there for the first one, or named as late.
+  wanted.wait_for_servers = wait_for_servers(BeginWait::all);
   wanted.resume = conversation_to_resume(settings);
   wanted.on_event = [&printed](const AgentEvent& event) { printed.heard(event); };
   Agent agent(house.host, house.model(), std::move(wanted));

@@ -313,7 +313,7 @@ constexpr CommandEntry commands[] = {
      "this run is made and printed.",
      no_words, in_mcp},
     {Command::acp, CommandGroup::other, "acp", "Be the agent of an editor, over the Agent Client Protocol",
-     "  patchbay acp            an editor starts this and talks to it on stdin and stdout\n"
+     "  patchbay acp        an editor starts this, and talks to it on stdin and stdout\n"
      "  patchbay acp --model anthropic:claude-sonnet-4-5\n\n"
      "The editor shows what is said and done and asks its user about calls that no rule decides. Servers that it names "
      "are used beside those of the directory it has open.",

@@ -135,7 +135,9 @@ CallToolResult found_tools(ToolMatches& matches, const std::vector<ServerStatus>
   } else {
     out["note"] = "these tools can be called from now on";
   }
-  return as_text(out);
+  auto result = as_text(out);
+  result.structured_content = std::move(out);
+  return result;
 }
 
 CallToolResult listed_resources(const std::vector<ServerResources>& all, const std::vector<ServerStatus>& statuses,

@@ -1,0 +1,404 @@
+// The commands of a conversation.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include <patchbay/tools.h>
+
+#include "agent/conversation/conversation.h"
+#include "base/as_result.h"
+#include "base/strings.h"
+#include "catalog/naming.h"
+#include "cli/chat/chat.h"
+#include "cli/declared.h"
+#include "cli/kept.h"
+#include "cli/texts/model_words.h"
+#include "cli/texts/present.h"
+#include "cli/texts/time_words.h"
+#include "cli/texts/tool_text.h"
+#include "cli/words/suggested_name.h"
+#include "entries/server_argument.h"
+#include "host/flight/flight_recorder.h"
+#include "terminal/width.h"
+#include "text/call_arguments.h"
+#include "text/clean_text.h"
+
+namespace patchbay::cli {
+namespace {
+
+constexpr std::size_t shown_frames = 10;
+constexpr std::size_t shown_items = 30;
+
+std::string all_text(const std::vector<std::string>& lines) {
+  std::string out;
+  for (const auto& line : lines) out += line + "\n";
+  return out;
+}
+
+}  // namespace
+
+Task<void> Chat::command(Slash command, std::string rest) {
+  const auto show = [this](const std::vector<std::string>& lines) { stage_.print(lines); };
+  const auto no_model = [this] { view_.fault("There is no model. " + no_model_); };
+  switch (command) {
+    case Slash::help:
+      show(slash_help());
+      break;
+    case Slash::quit:
+      leave(0);
+      break;
+    case Slash::cost:
+      if (!agent_) co_return no_model();
+      show(cost_lines(agent_->usage()));
+      break;
+    case Slash::context:
+      if (!agent_) co_return no_model();
+      show(context_lines(agent_->context(), model_name()));
+      break;
+    case Slash::plan:
+      if (!agent_) co_return no_model();
+      agent_->set_mode(agent_->mode() == AgentMode::plan ? AgentMode::normal : AgentMode::plan);
+      view_.note(agent_->mode() == AgentMode::plan ? "Plan mode: only tools that say they only read are called."
+                                                   : "Plan mode is off.");
+      show_standing();
+      break;
+    case Slash::compact:
+      if (!agent_) co_return no_model();
+      busy("Shortening");
+      co_await agent_->compact();
+      break;
+    case Slash::mcp:
+      co_await mcp(std::move(rest));
+      break;
+    case Slash::tools:
+      co_await list_tools(std::move(rest));
+      break;
+    case Slash::call:
+      co_await call_tool(std::move(rest));
+      break;
+    case Slash::connect:
+      co_await connect_server(std::move(rest));
+      break;
+    case Slash::permissions:
+      co_await permissions(std::move(rest));
+      break;
+    case Slash::resume:
+      co_await resume(std::move(rest));
+      break;
+    case Slash::model:
+      co_await change_model(std::move(rest));
+      break;
+  }
+}
+
+// ---- servers
+
+void Chat::require_server(const std::string& name) const {
+  std::vector<std::string> names;
+  for (const auto& status : house_->host.status()) names.push_back(status.name);
+  if (std::ranges::find(names, name) != names.end()) return;
+  const auto meant = nearest(name, names);
+  throw Error(Errc::invalid_argument, fmt::format("there is no server \"{}\"{}", safe_name(name, 80),
+                                                  meant.empty() ? "" : fmt::format("; did you mean \"{}\"?", meant)));
+}
+
+Task<void> Chat::mcp(std::string rest) {
+  const auto words = words_of(rest);
+  auto& host = house_->host;
+  co_await host.prepare();
+  if (words.empty()) {
+    std::string out;
+    for (const auto& given : host.status()) {
+      const auto status = house_->secrets->without(given);
+      ToolCount tools;
+      for (const auto& tool : host.catalog()->tools()) tools.listed += tool.server == status.name ? 1 : 0;
+      tools.denied = status.tool_count - std::min(status.tool_count, tools.listed);
+      auto line = status_line(status, stage_.color(), tools);
+      out += line.ends_with('\n') ? line : line + "\n";
+    }
+    stage_.print(out.empty() ? no_servers_text() : out);
+    view_.note("/mcp SERVER shows what one offers; /mcp reconnect, enable, disable, login SERVER.");
+    co_return;
+  }
+  const auto& verb = words.front();
+  const bool acts = verb == "reconnect" || verb == "enable" || verb == "disable" || verb == "login";
+  if (!acts) {
+    co_await mcp_server(words.front());
+    co_return;
+  }
+  if (words.size() != 2) throw Error(Errc::invalid_argument, fmt::format("/mcp {} needs the name of a server", verb));
+  const auto name = words[1];
+  require_server(name);
+  if (verb == "reconnect") {
+    busy(fmt::format("Connecting to {}", safe_name(name, 60)));
+    co_await host.reconnect(name);
+    view_.note(fmt::format("Connected to \"{}\".", safe_name(name, 80)));
+  } else if (verb == "login") {
+    busy(fmt::format("Signing in at {}", safe_name(name, 60)));
+    const auto result = co_await host.sign_in(name);
+    view_.note(fmt::format("Signed in at \"{}\" by {}.", safe_name(name, 80), safe_name(result.issuer, 200)));
+  } else {
+    Settings settings = settings_;
+    settings.words = {name};
+    settings.command = verb == "enable" ? Command::enable : Command::disable;
+    (void)(verb == "enable" ? enable(settings, io_) : disable(settings, io_));
+    (void)co_await host.reload();
+  }
+  show_standing();
+}
+
+Task<void> Chat::mcp_server(std::string name) {
+  require_server(name);
+  auto& host = house_->host;
+  busy(fmt::format("Looking at {}", safe_name(name, 60)));
+  auto started = co_await as_result(host.start({name}));
+  std::string out;
+  const auto section = [&](std::string_view title, const std::vector<std::string>& items) {
+    if (items.empty()) return;
+    out += fmt::format("  {}\n", title);
+    for (std::size_t i = 0; i < items.size() && i < shown_items; ++i) {
+      out += "    " + terminal::cut(items[i], stage_.room() - 4) + "\n";
+    }
+    if (items.size() > shown_items) out += fmt::format("    … {} more\n", items.size() - shown_items);
+  };
+  bool connected = false;
+  for (const auto& given : host.status()) {
+    if (given.name != name) continue;
+    const auto status = house_->secrets->without(given);
+    connected = status.state == ServerState::connected;
+    out += fmt::format("{}: {} {}\n", safe_name(name, 80), to_string(status.state), reason_text(status));
+    out += fmt::format("  {}\n", safe_line(status.transport, 200));
+    if (status.error) out += fmt::format("  {}\n", message_line(status.error->message(), 500));
+    if (status.server) {
+      out +=
+          fmt::format("  {} {}\n", safe_line(status.server->info.name, 80), safe_line(status.server->info.version, 40));
+    }
+  }
+  std::vector<std::string> items;
+  for (const auto& tool : host.catalog()->tools()) {
+    if (tool.server != name) continue;
+    items.push_back(safe_name(tool.tool->name, 80) + "  " + safe_line(tool.tool->description.value_or(""), 200));
+  }
+  section("tools", items);
+  if (connected) {
+    items.clear();
+    if (const auto list = co_await as_result(host.resources(name))) {
+      for (const auto& one : *list->items) items.push_back(fmt::format("@{}:{}", name, safe_line(one.uri, 200)));
+    }
+    if (const auto list = co_await as_result(host.resource_templates(name))) {
+      for (const auto& one : *list->items) {
+        items.push_back(fmt::format("@{}:{}", name, safe_line(one.uri_template, 200)));
+      }
+    }
+    section("resources", items);
+    items.clear();
+    if (const auto list = co_await as_result(host.prompts(name))) {
+      for (const auto& one : *list->items) {
+        std::string arguments;
+        for (const auto& argument : one.arguments) {
+          arguments += " " + (argument.required == true ? safe_name(argument.name, 60)
+                                                        : "[" + safe_name(argument.name, 60) + "]");
+        }
+        items.push_back(fmt::format("/{}{}  {}", normalised_full_name({name, one.name}), arguments,
+                                    safe_line(one.description.value_or(""), 200)));
+      }
+    }
+    section("prompts", items);
+    items.clear();
+    if (const auto skills = co_await as_result(tools().skills())) {
+      for (const auto& one : *skills) {
+        if (one.server != name) continue;
+        items.push_back(fmt::format("{} ({})  {}", safe_name(one.skill.frontmatter["name"].as_text(), 60),
+                                    to_string(one.approval),
+                                    safe_line(one.skill.frontmatter["description"].as_text(), 200)));
+      }
+    }
+    section("skills", items);
+  }
+  items.clear();
+  if (const auto recorder = flight_recorder_of(host)) {
+    if (const auto recording = co_await as_result(recorder->recording_of(name))) {
+      const auto lines = split(trim(*recording), '\n');
+      for (auto i = lines.size() > shown_frames ? lines.size() - shown_frames : 0; i < lines.size(); ++i) {
+        items.push_back(safe_line(lines[i], 1000));
+      }
+    }
+  }
+  section("last messages", items);
+  stage_.print(out);
+  if (!started) throw std::move(started).error();
+}
+
+Task<void> Chat::connect_server(std::string rest) {
+  if (rest.empty()) throw Error(Errc::invalid_argument, "/connect needs a URL, or a command and its arguments");
+  auto& host = house_->host;
+  co_await host.prepare();
+  const auto words = words_of(rest);
+  const bool url = rest.starts_with("http://") || rest.starts_with("https://") || rest.starts_with("ws://") ||
+                   rest.starts_with("wss://");
+  auto name = url ? name_for_url(words.front()) : name_for_command(words);
+  if (name == "NAME") name = "server";
+  const auto taken = [&](const std::string& wanted) {
+    const auto all = host.status();
+    return std::ranges::any_of(all, [&](const ServerStatus& status) { return status.name == wanted; });
+  };
+  for (int number = 2; taken(name); ++number) name = fmt::format("{}-{}", name.substr(0, name.rfind('-')), number);
+  auto parsed = parse_server_argument(name + "=" + rest, "/connect");
+  for (const auto& problem : parsed.problems) {
+    if (problem.severity == Severity::error) throw Error(Errc::invalid_argument, problem.text());
+  }
+  if (parsed.servers.empty()) throw Error(Errc::invalid_argument, "that is neither a URL nor a command");
+  busy(fmt::format("Connecting to {}", safe_name(name, 60)));
+  host.add_server(parsed.servers.front());
+  co_await host.start({name});
+  for (const auto& status : host.status()) {
+    if (status.name != name) continue;
+    if (status.state == ServerState::connected) {
+      view_.note(fmt::format("Connected to \"{}\" with {}, for this conversation. To keep it: patchbay add.",
+                             safe_name(name, 80), plural(status.tool_count, "tool")));
+    } else if (status.error) {
+      throw Error(*status.error);
+    }
+  }
+  show_standing();
+}
+
+// ---- tools
+
+Task<void> Chat::list_tools(std::string rest) {
+  auto& host = house_->host;
+  busy("Starting servers");
+  co_await host.start();
+  idle();
+  const auto catalog = host.catalog();
+  const auto words = words_of(rest);
+  if (words.size() == 1) {
+    const auto found = catalog->find(words.front());
+    if (const auto* const* entry = std::get_if<const CatalogEntry*>(&found)) {
+      stage_.print(tool_page(**entry));
+      co_return;
+    }
+  }
+  std::size_t width = 0;
+  std::vector<const CatalogEntry*> shown;
+  for (const auto& entry : catalog->tools()) {
+    const auto about = to_lower_ascii(entry.name + " " + entry.tool->description.value_or(""));
+    const bool fits = std::ranges::all_of(words, [&](const std::string& word) {
+      return entry.server == word || about.find(to_lower_ascii(word)) != std::string::npos;
+    });
+    if (!fits) continue;
+    shown.push_back(&entry);
+    width = std::max(width, safe_name(entry.name, 64).size());
+  }
+  std::vector<std::string> lines;
+  for (const auto* entry : shown) lines.push_back(std::string(trim(tool_line(*entry, width, stage_.room()))));
+  if (lines.empty()) lines.emplace_back("No tool is called so.");
+  stage_.print(all_text(lines));
+}
+
+Task<void> Chat::call_tool(std::string rest) {
+  auto words = words_of(rest);
+  if (words.empty()) throw Error(Errc::invalid_argument, "/call needs a tool: /call TOOL KEY=VALUE…");
+  auto& host = house_->host;
+  busy(fmt::format("Calling {}", safe_name(words.front(), 60)));
+  const auto entry = co_await host.find_tool(words.front());
+  words.erase(words.begin());
+  ArgumentSources sources;
+  sources.read_file = [](const std::string& path) { return read_argument_file(path); };
+  sources.read_stdin = []() -> Result<std::string> {
+    return fail(Errc::invalid_argument, "there is no stdin in a conversation");
+  };
+  auto arguments = value_or_throw(call_arguments(words, entry.tool->input_schema, sources));
+  auto missing = missing_text(entry, words, arguments);
+  if (!missing.empty()) throw Error(Errc::invalid_argument, std::move(missing));
+  CallOptions options;
+  options.call_id = ++next_call_;
+  own_calls_.insert(options.call_id);
+  auto result = co_await host.call(entry.name, Payload(std::move(arguments)), std::move(options));
+  idle();
+  const auto failed = result.is_error;
+  const auto text = clean_for_display(text_of(result));
+  if (failed) view_.fault("The tool reported an error:");
+  stage_.print(text.empty() ? "(no text)" : text);
+}
+
+Task<void> Chat::permissions(std::string rest) {
+  auto& host = house_->host;
+  co_await host.prepare();
+  const auto words = words_of(rest);
+  if (!words.empty()) {
+    const auto decision = co_await host.decide(words.front());
+    stage_.print(fmt::format("{}: {}", to_string(decision.outcome), message_line(decision.reason, 1000)));
+    co_return;
+  }
+  std::string out = "Allowed for this conversation:\n";
+  for (const auto& server : grants_.servers()) out += fmt::format("  all tools of {}\n", safe_name(server, 80));
+  for (const auto& tool : grants_.tools()) out += fmt::format("  {}\n", safe_name(tool, 160));
+  if (grants_.calls() > 0) out += fmt::format("  {} with certain arguments\n", plural(grants_.calls(), "call"));
+  if (grants_.servers().empty() && grants_.tools().empty() && grants_.calls() == 0) out += "  nothing\n";
+  for (const auto& problem : host.permission_problems()) out += problem_text(problem) + "\n";
+  stage_.print(wrapped_lines(out, stage_.room()));
+  view_.note("/permissions TOOL says what rules say about it; docs/permissions.md has the rules.");
+}
+
+// ---- conversations and models
+
+Task<std::string> Chat::choose_conversation() {
+  const auto kept =
+      co_await Conversation::list({.state_directory = state_directory(), .directory = agent_directory(settings_)}, 20);
+  kept_ids_.clear();
+  if (kept.empty()) {
+    view_.note("No conversation of this directory is kept.");
+    co_return std::string();
+  }
+  const auto turn = co_await turns_.acquire();
+  Stage::Question asked(stage_);
+  std::vector<std::string> lines{"Conversations of this directory, the newest first:"};
+  for (const auto& one : kept) {
+    kept_ids_.push_back(one.id);
+    lines.push_back(terminal::cut(fmt::format("{:>4}  {}  {}", kept_ids_.size(), one.id, safe_line(one.words, 200)),
+                                  stage_.room()));
+  }
+  asked.say(lines);
+  const auto typed = co_await asked.ask("Which one? (its number; Enter: a new one) ");
+  const auto word = std::string(trim(typed.value_or("")));
+  for (std::size_t i = 0; i < kept_ids_.size(); ++i) {
+    if (word == std::to_string(i + 1) || word == kept_ids_[i]) co_return kept_ids_[i];
+  }
+  co_return std::string();
+}
+
+Task<void> Chat::resume(std::string rest) {
+  if (!model_) throw Error(Errc::config, "there is no model. " + no_model_);
+  auto id = rest;
+  if (id.empty()) id = co_await choose_conversation();
+  if (id.empty() || (agent_ && agent_->id() == id)) co_return;
+  co_await begin_agent(id);
+  grants_.clear();
+  view_.note(fmt::format("Going on with {}.", safe_name(id, 80)));
+  show_transcript();
+  show_standing();
+}
+
+Task<void> Chat::change_model(std::string rest) {
+  if (rest.empty()) {
+    if (!model_) {
+      view_.fault("There is no model. " + no_model_);
+    } else {
+      stage_.print(safe_name(model_name(), 200));
+      view_.note("/model PROVIDER:NAME takes another one.");
+    }
+    co_return;
+  }
+  model_ = house_->model_named(rest);
+  no_model_.clear();
+  if (agent_) {
+    agent_->set_model(model_);
+  } else {
+    co_await begin_agent({});
+  }
+  view_.note(fmt::format("{} answers from here on.", safe_name(model_name(), 200)));
+  show_standing();
+}
+
+}  // namespace patchbay::cli

@@ -1,0 +1,296 @@
+// `patchbay chat` in a real terminal: what a person sees and types, and what is written to the terminal. G3 P1 E1.
+#include <signal.h>
+
+#include <fstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "support/household.h"
+#include "support/places.h"
+#include "support/tmux.h"
+
+namespace patchbay {
+namespace {
+
+using test::built;
+using test::Household;
+using test::Tmux;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+class ChatInTmux : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!Tmux::is_there()) GTEST_SKIP() << "tmux is not installed";
+  }
+
+  Tmux::Options at(int columns, int rows) const {
+    return {.cwd = house.project(), .env = house.options().env, .columns = columns, .rows = rows};
+  }
+  // With a scripted model; `turns` is the inside of its list.
+  std::vector<std::string> scripted(const std::string& turns, std::vector<std::string> more = {}) const {
+    house.tree.file("script.json", "{\"turns\": [" + turns + "]}");
+    std::vector<std::string> words{built("patchbay"), "chat", "--model",
+                                   "script:" + (house.tree.path() / "script.json").string()};
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+  }
+  std::vector<std::string> with_fake(const std::string& turns, const std::string& mode) const {
+    return scripted(turns, {"--mcp-config", test::mode_server_file(mode)});
+  }
+
+  // What no conversation may do to a terminal.
+  static void expect_gentle(const std::string& bytes) {
+    for (const char* sequence : {"\033[2J", "\033[3J", "\033[H", "\033[?1049", "\033[?47", "\033c", "\033[1;1H"}) {
+      EXPECT_THAT(bytes, Not(HasSubstr(sequence)));
+    }
+  }
+  static void expect_restored(const std::string& left) {
+    EXPECT_THAT(left, AllOf(HasSubstr(" icanon"), HasSubstr(" echo "), HasSubstr(" isig"), HasSubstr(" icrnl")));
+  }
+
+  Household house;
+};
+
+TEST_F(ChatInTmux, WithoutAModelItSaysHowToSetOneAndToolsCanBeUsed) {
+  Tmux tmux({built("patchbay"), "chat", "--mcp-config", test::mode_server_file("good")}, at(100, 40));
+  ASSERT_TRUE(tmux.wait_for("/help")) << tmux.screen();
+  EXPECT_THAT(tmux.screen(), AllOf(HasSubstr("no model"), HasSubstr("ANTHROPIC_API_KEY")));
+  tmux.enter("/call fake/echo text=hello");
+  ASSERT_TRUE(tmux.wait_for("\nhello")) << tmux.screen();
+  tmux.enter("/tools add");
+  ASSERT_TRUE(tmux.wait_for("mcp__fake__add")) << tmux.screen();
+  tmux.enter("hi");
+  ASSERT_TRUE(tmux.wait_for("There is no model that could answer")) << tmux.screen();
+  tmux.keys({"C-d"});
+  const auto left = tmux.left();
+  EXPECT_THAT(left, HasSubstr("left with 0"));
+  expect_restored(left);
+  expect_gentle(tmux.bytes());
+}
+
+TEST_F(ChatInTmux, ACallIsShownAskedAboutAndAnswered) {
+  Tmux tmux(
+      with_fake(R"({"text": "I will **ask** it.", "calls": [{"name": "mcp__fake__echo", "input": {"text": "ping"}}]},
+                        {"text": "# It said\n\n- ${result}\n"},
+                        {"calls": [{"name": "mcp__fake__echo", "input": {"text": "again"}}]}, {"text": "Done."})",
+                "good"),
+      at(100, 40));
+  ASSERT_TRUE(tmux.wait_for("/help")) << tmux.screen();
+  tmux.enter("say ping");
+  ASSERT_TRUE(tmux.wait_for("Call it?")) << tmux.screen();
+  EXPECT_THAT(tmux.screen(), AllOf(HasSubstr("I will ask it."), HasSubstr("* mcp__fake__echo(text: \"ping\")"),
+                                   HasSubstr("wants to call \"echo\" of the server \"fake\""),
+                                   HasSubstr("text: \"ping\""), HasSubstr("[y/t/s/a/e/n/w/?]")));
+  tmux.enter("maybe");
+  ASSERT_TRUE(tmux.wait_for("yes, this once")) << tmux.screen();
+  tmux.enter("t");
+  ASSERT_TRUE(tmux.wait_for("- ping")) << tmux.screen();
+  EXPECT_THAT(tmux.screen(), HasSubstr("  > ping"));
+  // Allowed from here on.
+  tmux.enter("say again");
+  ASSERT_TRUE(tmux.wait_for("Done.")) << tmux.screen();
+  EXPECT_THAT(tmux.screen(), HasSubstr("  > again"));
+  tmux.enter("/permissions");
+  ASSERT_TRUE(tmux.wait_for("  fake/echo")) << tmux.screen();
+  tmux.enter("/mcp");
+  ASSERT_TRUE(tmux.wait_for("/mcp SERVER shows")) << tmux.screen();
+  EXPECT_THAT(tmux.screen(), HasSubstr("fake"));
+  tmux.enter("/mcp fake");
+  ASSERT_TRUE(tmux.wait_for("last messages")) << tmux.screen();
+  EXPECT_THAT(tmux.screen(),
+              AllOf(HasSubstr("The add tool"), HasSubstr("/mcp__fake__greet [who]"), HasSubstr("@fake:mode://one")));
+  tmux.enter("/quit");
+  const auto left = tmux.left();
+  EXPECT_THAT(left, HasSubstr("left with 0"));
+  EXPECT_THAT(tmux.all(), HasSubstr("patchbay chat --resume"));
+  expect_restored(left);
+  expect_gentle(tmux.bytes());
+}
+
+TEST_F(ChatInTmux, NoAndWhyIsToldToTheModel) {
+  Tmux tmux(
+      with_fake(R"({"calls": [{"name": "mcp__fake__echo", "input": {"text": "ping"}}]}, {"text": "I hear: ${result}"})",
+                "good"),
+      at(100, 30));
+  ASSERT_TRUE(tmux.wait_for("/help")) << tmux.screen();
+  tmux.enter("go");
+  ASSERT_TRUE(tmux.wait_for("Call it?")) << tmux.screen();
+  tmux.enter("w");
+  ASSERT_TRUE(tmux.wait_for("Why not?")) << tmux.screen();
+  tmux.enter("it is too loud");
+  ASSERT_TRUE(tmux.wait_for("I hear:")) << tmux.screen();
+  EXPECT_THAT(tmux.screen(), HasSubstr("it is too loud"));
+  EXPECT_THAT(tmux.screen(), HasSubstr("not called"));
+}
+
+TEST_F(ChatInTmux, CompletesCommandsFilesAndResources) {
+  house.tree.file("project/notes.txt", "three\nlines\nhere\n");
+  Tmux tmux(with_fake(R"({"text": "Read."})", "good"), at(100, 30));
+  ASSERT_TRUE(tmux.wait_for("/help")) << tmux.screen();
+  tmux.type("/co");
+  tmux.keys({"Tab"});
+  ASSERT_TRUE(tmux.wait_for("/compact")) << tmux.screen();
+  EXPECT_THAT(tmux.screen(), AllOf(HasSubstr("/connect"), HasSubstr("/cost"), HasSubstr("/context")));
+  tmux.keys({"Escape"});
+  ASSERT_TRUE(tmux.wait_until_gone("/compact")) << tmux.screen();
+  tmux.keys({"C-u"});
+  tmux.type("look at @fake:");
+  tmux.keys({"Tab"});
+  ASSERT_TRUE(tmux.wait_for("@fake:mode://one")) << tmux.screen();
+  tmux.type(" and @not");
+  tmux.keys({"Tab"});
+  ASSERT_TRUE(tmux.wait_for("and @notes.txt")) << tmux.screen();
+  tmux.keys({"Enter"});
+  ASSERT_TRUE(tmux.wait_for("Read.")) << tmux.screen();
+  EXPECT_THAT(tmux.screen(), AllOf(HasSubstr("notes.txt: 3 lines"), HasSubstr("@fake:mode://one: ")));
+}
+
+TEST_F(ChatInTmux, AFormIsFilledInOnASmallScreen) {
+  ASSERT_EQ(house.run({"add", "fix", "--", built("scenario-server")}).code, 0);
+  Tmux tmux(scripted(R"({"calls": [{"name": "mcp__fix__ask_form", "input": {}}]}, {"text": "It answered ${result}."})",
+                     {"--allowedTools", "mcp__fix__ask_form"}),
+            at(80, 15));
+  ASSERT_TRUE(tmux.wait_for("/help")) << tmux.screen();
+  tmux.enter("ask me");
+  ASSERT_TRUE(tmux.wait_for("Answer?")) << tmux.screen();
+  tmux.enter("y");
+  ASSERT_TRUE(tmux.wait_for("name (a text; Enter: leave it out):")) << tmux.screen();
+  tmux.enter("Ada");
+  ASSERT_TRUE(tmux.wait_for("size (a whole number; Enter: 7):")) << tmux.screen();
+  tmux.keys({"Enter"});
+  ASSERT_TRUE(tmux.wait_for("mail (an email address")) << tmux.screen();
+  tmux.enter("ada@example.com");
+  ASSERT_TRUE(tmux.wait_for("Send them?")) << tmux.screen();
+  tmux.enter("y");
+  ASSERT_TRUE(tmux.wait_for("It answered")) << tmux.screen();
+  EXPECT_THAT(tmux.all(), HasSubstr(R"(accept {"name":"Ada","size":7,"mail":"ada@example.com"})"));
+  expect_gentle(tmux.bytes());
+}
+
+TEST_F(ChatInTmux, CtrlCInterruptsACallAndThenLeaves) {
+  Tmux tmux(scripted(R"({"calls": [{"name": "mcp__fake__echo", "input": {"text": "x"}}]}, {"text": "Well then."})",
+                     {"--mcp-config", test::mode_server_file("silent-on-call"), "--allowedTools", "mcp__fake__echo"}),
+            at(90, 20));
+  ASSERT_TRUE(tmux.wait_for("/help")) << tmux.screen();
+  tmux.enter("call it");
+  ASSERT_TRUE(tmux.wait_for("mcp__fake__echo 0 s")) << tmux.screen();
+  // What is typed meanwhile waits.
+  tmux.enter("and then this");
+  ASSERT_TRUE(tmux.wait_for("then: and then this")) << tmux.screen();
+  tmux.keys({"Escape"});
+  ASSERT_TRUE(tmux.wait_until_gone("then: and")) << tmux.screen();
+  tmux.keys({"C-u"});
+  tmux.keys({"C-c"});
+  ASSERT_TRUE(tmux.wait_for("Well then.")) << tmux.screen();
+  EXPECT_THAT(tmux.screen(), HasSubstr("  > interrupted"));
+  tmux.keys({"C-c"});
+  ASSERT_TRUE(tmux.wait_for("Ctrl-C again leaves")) << tmux.screen();
+  tmux.keys({"C-c"});
+  const auto left = tmux.left();
+  EXPECT_THAT(left, HasSubstr("left with 0"));
+  expect_restored(left);
+}
+
+TEST_F(ChatInTmux, SeveralLinesWideCharactersAndPastesAreOneMessage) {
+  Tmux tmux(scripted(R"({"when": "second line", "text": "Both lines."}, {"when": "pasted two", "text": "All of it."})"),
+            at(60, 20));
+  ASSERT_TRUE(tmux.wait_for("/help")) << tmux.screen();
+  tmux.type("日本語 first");
+  tmux.keys({"M-Enter"});
+  tmux.type("second line");
+  ASSERT_TRUE(tmux.wait_for("\n  second line")) << tmux.screen();
+  tmux.keys({"Enter"});
+  ASSERT_TRUE(tmux.wait_for("Both lines.")) << tmux.screen();
+  tmux.paste("pasted one\npasted two\n");
+  ASSERT_TRUE(tmux.wait_for("\n  pasted two")) << tmux.screen();
+  EXPECT_THAT(tmux.screen(), Not(HasSubstr("All of it")));
+  tmux.keys({"Enter"});
+  ASSERT_TRUE(tmux.wait_for("All of it.")) << tmux.screen();
+  // Back to what was said before.
+  tmux.keys({"C-r"});
+  tmux.type("first");
+  ASSERT_TRUE(tmux.wait_for("search: first")) << tmux.screen();
+  EXPECT_THAT(tmux.screen(), HasSubstr("日本語 first\n"));
+}
+
+TEST_F(ChatInTmux, AnotherSizeLeavesOnePromptAndAllThatWasPrinted) {
+  Tmux tmux(scripted(R"({"text": "one\n\ntwo\n\nthree"}, {"text": "four"})"), at(100, 20));
+  ASSERT_TRUE(tmux.wait_for("/help")) << tmux.screen();
+  tmux.enter("go");
+  ASSERT_TRUE(tmux.wait_for("three")) << tmux.screen();
+  tmux.type("typed text");
+  ASSERT_TRUE(tmux.wait_for("> typed text")) << tmux.screen();
+  for (const auto& [columns, rows] : {std::pair{40, 20}, {120, 30}, {60, 12}}) {
+    tmux.resize(columns, rows);
+    tmux.type("+");
+    ASSERT_TRUE(tmux.wait_for("> typed text+")) << tmux.screen();
+    tmux.keys({"BSpace"});
+    ASSERT_TRUE(tmux.wait_until_gone("text+")) << tmux.screen();
+    const auto all = tmux.all();
+    EXPECT_EQ(all.find("> typed text"), all.rfind("> typed text")) << all;
+    for (const char* line : {"\none\n", "\ntwo\n", "\nthree\n"}) {
+      EXPECT_THAT(all, HasSubstr(line)) << columns;
+      EXPECT_EQ(all.find(line), all.rfind(line)) << columns << all;
+    }
+  }
+}
+
+TEST_F(ChatInTmux, ASignalThatEndsItLeavesTheTerminalAsItWas) {
+  for (const int number : {SIGTERM, SIGHUP, SIGINT}) {
+    Tmux tmux(scripted(""), at(80, 50));
+    ASSERT_TRUE(tmux.wait_for("/help")) << tmux.screen();
+    const auto pid = tmux.program();
+    ASSERT_GT(pid, 1);
+    ::kill(pid, number);
+    const auto left = tmux.left();
+    EXPECT_THAT(left, HasSubstr("left with " + std::to_string(128 + number)));
+    expect_restored(left);
+  }
+}
+
+TEST_F(ChatInTmux, AConversationGoesOn) {
+  {
+    Tmux tmux(scripted(R"({"text": "Remember the number 42."})"), at(80, 20));
+    ASSERT_TRUE(tmux.wait_for("/help")) << tmux.screen();
+    tmux.enter("tell me a number");
+    ASSERT_TRUE(tmux.wait_for("42.")) << tmux.screen();
+    tmux.keys({"C-d"});
+    (void)tmux.left();
+  }
+  Tmux tmux(scripted(R"({"text": "It was 42."})", {"--continue"}), at(80, 20));
+  ASSERT_TRUE(tmux.wait_for("Remember the number 42.")) << tmux.screen();
+  EXPECT_THAT(tmux.screen(), HasSubstr("> tell me a number"));
+  // What was typed in earlier conversations is there as well.
+  tmux.keys({"Up"});
+  ASSERT_TRUE(tmux.wait_for("tell me a number\n\n") || tmux.wait_for("> tell me a number")) << tmux.screen();
+  tmux.keys({"C-u"});
+  tmux.enter("which one?");
+  ASSERT_TRUE(tmux.wait_for("It was 42.")) << tmux.screen();
+}
+
+TEST_F(ChatInTmux, WithoutColoursNothingIsColoured) {
+  auto options = at(80, 20);
+  options.env["NO_COLOR"] = "1";
+  Tmux tmux(scripted(R"({"text": "# Title\n\n**bold** `code`"})"), options);
+  ASSERT_TRUE(tmux.wait_for("/help")) << tmux.screen();
+  tmux.enter("go");
+  ASSERT_TRUE(tmux.wait_for("Title")) << tmux.screen();
+  tmux.keys({"C-d"});
+  (void)tmux.left();
+  for (const char* colour : {"\033[1m", "\033[2m", "\033[31m", "\033[36m"}) {
+    EXPECT_THAT(tmux.bytes(), Not(HasSubstr(colour)));
+  }
+}
+
+TEST(ChatElsewhere, WithoutATerminalItSaysWhatAScriptCanDo) {
+  Household house;
+  const auto result = house.run({"chat"});
+  EXPECT_EQ(result.code, 2);
+  EXPECT_THAT(result.err, AllOf(HasSubstr("needs a terminal"), HasSubstr("patchbay -p")));
+}
+
+}  // namespace
+}  // namespace patchbay
