@@ -47,6 +47,7 @@ class AgentServer : public std::enable_shared_from_this<AgentServer> {
     peer_->start();
     co_await as_result(peer_->wait_closed());
     co_await asio::this_coro::throw_if_cancelled(false);
+    over_ = true;
     co_await peer_->close(CloseMode::graceful);
     Scope ending(co_await asio::this_coro::executor);
     for (auto& [id, session] : sessions_) ending.spawn(session->end());
@@ -109,10 +110,12 @@ class AgentServer : public std::enable_shared_from_this<AgentServer> {
       sessions_.erase(open);
       co_await before->end();
     }
-    auto session = std::make_shared<EditorSession>(*peer_, can_);
+    auto session = std::make_shared<EditorSession>(peer_, can_);
     session->fill(wish);
     const auto directory = wish.directory;
     auto begun = co_await as_result(session->begin(options_.make_ground(std::move(wish)), directory));
+    // Meanwhile the editor may have gone.
+    if (begun && over_) begun = std::unexpected(Error(Errc::closed, "the connection has ended"));
     if (!begun) {
       co_await as_result(session->end());
       throw std::move(begun).error();
@@ -184,6 +187,7 @@ class AgentServer : public std::enable_shared_from_this<AgentServer> {
   AgentServerOptions options_;
   EditorCan can_;
   std::shared_ptr<Peer> peer_;
+  bool over_ = false;
   std::map<std::string, std::shared_ptr<EditorSession>, std::less<>> sessions_;
   std::map<std::string, std::shared_ptr<EditorSession>, std::less<>> prompts_;  // by the id of the request, as JSON
 };

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "agent/grants.h"
 #include "entries/consent_text.h"
 
 namespace patchbay::acp {
@@ -15,7 +16,7 @@ Json option(std::string_view id, std::string_view name, std::string_view kind) {
 
 }  // namespace
 
-EditorSession::EditorSession(Peer& peer, EditorCan can) : peer_(peer), can_(can) {}
+EditorSession::EditorSession(std::shared_ptr<Peer> peer, EditorCan can) : peer_(std::move(peer)), can_(can) {}
 
 void EditorSession::fill(SessionWish& wish) {
   const std::weak_ptr<EditorSession> self = weak_from_this();
@@ -72,21 +73,21 @@ void EditorSession::heard(const AgentEvent& event) {
 
 void EditorSession::update(Json update) {
   // A connection that does not take it any more is ending, which its reader notices.
-  (void)peer_.notify("session/update", Payload(Json{{"sessionId", agent_->id()}, {"update", std::move(update)}}));
+  (void)peer_->notify("session/update", Payload(Json{{"sessionId", agent_->id()}, {"update", std::move(update)}}));
 }
 
 // The id of what was chosen. However long the person takes.
 Task<std::string> EditorSession::ask(Json call, Json options) {
-  PeerCall question{.id = peer_.reserve_id(), .method = "session/request_permission", .cancel_by = CancelBy::nothing};
+  PeerCall question{.id = peer_->reserve_id(), .method = "session/request_permission", .cancel_by = CancelBy::nothing};
   question.params =
       Payload(Json{{"sessionId", agent_->id()}, {"toolCall", std::move(call)}, {"options", std::move(options)}});
-  const auto answer = co_await peer_.call(std::move(question));
+  const auto answer = co_await peer_->call(std::move(question));
   co_return chosen_option(answer.value());
 }
 
 Task<bool> EditorSession::ask_permission(PermissionQuestion question) {
   // What a rule wants to be asked is asked each time.
-  const bool each_time = !question.decision.rule.empty();
+  const bool each_time = possible_grants(question).empty();
   if (!each_time && allowed_.contains(question.tool.name)) co_return true;
   auto options = Json::array();
   options.push_back(option("once", "Allow", "allow_once"));
@@ -95,9 +96,10 @@ Task<bool> EditorSession::ask_permission(PermissionQuestion question) {
   }
   options.push_back(option("no", "Reject", "reject_once"));
   auto call = updates_->call(question.context.call_id);
-  if (!call.find("title")) {
-    call["title"] = question.tool.name;
-    call["rawInput"] = question.arguments.value();
+  // What is called is what is shown, also where a hook or a result took the place of what the model wrote.
+  const auto& arguments = question.arguments.value();
+  if (!call.find("title") || call["rawInput"] != arguments) {
+    call = Json{{"toolCallId", call["toolCallId"]}, {"title", question.tool.name}, {"rawInput", arguments}};
   }
   const auto chosen = co_await ask(std::move(call), std::move(options));
   if (chosen == "session" && !each_time) allowed_.insert(question.tool.name);
@@ -133,9 +135,9 @@ Task<ElicitResult> EditorSession::ask_form(ElicitRequest request, CallContext co
               {"message", fmt::format("{}: {}", context.server, request.message)},
               {"requestedSchema", request.requested_schema}};
   if (context.call_id != 0) params["toolCallId"] = updates_->id_of(context.call_id);
-  PeerCall question{.id = peer_.reserve_id(), .method = "elicitation/create", .cancel_by = CancelBy::nothing};
+  PeerCall question{.id = peer_->reserve_id(), .method = "elicitation/create", .cancel_by = CancelBy::nothing};
   question.params = Payload(std::move(params));
-  const auto answer = co_await peer_.call(std::move(question));
+  const auto answer = co_await peer_->call(std::move(question));
   co_return form_answer(answer.value());
 }
 

@@ -14,7 +14,7 @@ namespace patchbay::acp {
 
 class EditorSession : public std::enable_shared_from_this<EditorSession> {
  public:
-  EditorSession(Peer& peer, EditorCan can);
+  EditorSession(std::shared_ptr<Peer> peer, EditorCan can);
   EditorSession(const EditorSession&) = delete;
   EditorSession& operator=(const EditorSession&) = delete;
 
@@ -40,7 +40,7 @@ class EditorSession : public std::enable_shared_from_this<EditorSession> {
   Task<std::optional<bool>> ask_approval(ServerConfig server);
   Task<ElicitResult> ask_form(ElicitRequest request, CallContext context);
 
-  Peer& peer_;
+  std::shared_ptr<Peer> peer_;
   EditorCan can_;
   std::string directory_;
   std::optional<Updates> updates_;

@@ -326,7 +326,11 @@ Task<void> Agent::Impl::listen(Self self) {
 }
 
 Task<void> Agent::Impl::told(Self self) {
-  while (!self->stopped_ && (self->busy_ || self->told_.empty())) co_await self->told_event_.wait();
+  // While calls are put off, the person has to go on: asking the hook again and again would not help.
+  const auto waits = [&] {
+    return self->busy_ || self->told_.empty() || (self->conversation_ && !self->conversation_->deferred().empty());
+  };
+  while (!self->stopped_ && waits()) co_await self->told_event_.wait();
   if (self->stopped_) throw Error(Errc::closed, "the agent was stopped");
 }
 
@@ -339,7 +343,10 @@ Task<bool> Agent::Impl::wait_for_message(Self self, std::chrono::milliseconds ti
 
 // ---- what it is set to
 
-void Agent::Impl::set_mode(AgentMode mode) { options_.mode = mode; }
+void Agent::Impl::set_mode(AgentMode mode) {
+  options_.mode = mode;
+  if (sub_agents_) sub_agents_->set_mode(mode);
+}
 
 void Agent::Impl::set_model(std::shared_ptr<Model> model) {
   model_ = std::move(model);

@@ -109,7 +109,7 @@ AgentOptions SubAgents::Impl::options_of(const std::shared_ptr<Run>& run) const 
   out.mode = options.mode ? options.mode() : parent.mode;
   out.max_turns = most_turns;
   out.sub_agents = false;
-  out.connect_tool = asks_for(definition, "connect_mcp");
+  out.connect_tool = parent.connect_tool && asks_for(definition, "connect_mcp");
   out.approve_server = parent.approve_server;
   out.start_servers = false;
   // What they show is of all servers, so it is for one that may see them all.
@@ -222,6 +222,12 @@ void SubAgents::heard(const HostEvent& event) {
   const auto runs = impl_->runs;
   for (const auto& run : runs) {
     if (run->agent) run->agent->heard(event);
+  }
+}
+
+void SubAgents::set_mode(AgentMode mode) {
+  for (const auto& run : impl_->runs) {
+    if (run->agent) run->agent->set_mode(mode);
   }
 }
 

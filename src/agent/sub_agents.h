@@ -36,6 +36,8 @@ class SubAgents {
 
   AgentTool tool() const;
   void heard(const HostEvent& event);
+  // Of those that are at work.
+  void set_mode(AgentMode mode);
   // It belongs to a sub-agent.
   bool owns_server(const std::string& server) const;
   // Returns when all have ended; whoever calls it has cancelled their calls.

@@ -29,6 +29,13 @@ Task<bool> as_bool(Task<void> work) {
   co_return true;
 }
 
+// An answer that was cut off may end in a call whose arguments never came. It is not made without them.
+void mark_cut_off(ModelMessage& message) {
+  if (message.parts.empty()) return;
+  auto* use = std::get_if<ModelToolUse>(&message.parts.back());
+  if (use != nullptr && use->broken.empty() && use->input.size() == 0) use->broken = "(cut off)";
+}
+
 // The JSON of an answer that was asked for with a schema, or what is wrong with it.
 Result<Json> structured_of(const std::string& text, const Json& wanted) {
   auto value = parse_json(text);
@@ -268,6 +275,7 @@ Task<void> Agent::Impl::go_on(Self self, std::shared_ptr<Turn> turn) {
       self->notice(fmt::format("the provider refuses {}, so the model goes without it: {}", name, reason));
     }
     for (const auto& warning : asked->warnings) self->notice(warning);
+    if (asked->stop == ModelStop::max_tokens) mark_cut_off(asked->message);
     const auto message = std::make_shared<const ModelMessage>(std::move(asked->message));
     const auto uses = uses_of(*message);
     answer.text = std::exchange(turn->cut_off, {}) + text_of(*message);
@@ -349,13 +357,21 @@ Task<AgentAnswer> Agent::Impl::turn(Self self, AgentInput input) {
   }
   std::vector<ModelPart> parts;
   if (const auto later = self->conversation_->deferred(); !later.empty()) {
-    // Calls that a hook put off: it is asked again.
+    // Calls that a hook put off: it is asked again. Whoever goes on after a crash from here on finds none that waits,
+    // so that none is made twice.
     auto runs = self->runs_of(later);
+    co_await self->conversation_->defer({});
     parts = co_await run_tools(self, runs, turn, nullptr);
     if (std::ranges::any_of(runs, [](const auto& run) { return run->deferred; })) {
-      co_await append(self, Role::user, std::move(parts));
-      turn->answer.end = AgentAnswer::End::deferred;
-      co_return std::move(turn->answer);
+      if (input.text.empty() && input.images.empty()) {
+        co_await append(self, Role::user, std::move(parts));
+        turn->answer.end = AgentAnswer::End::deferred;
+        co_return std::move(turn->answer);
+      }
+      // The person goes on without them, and what they say is not lost.
+      for (const auto& run : runs) {
+        if (run->deferred) parts.emplace_back(std::move(*run->outcome));
+      }
     }
   }
   if (!input.text.empty()) parts.emplace_back(ModelText{std::move(input.text)});

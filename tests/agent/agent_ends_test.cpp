@@ -263,5 +263,16 @@ TEST(AgentStopping, CancellingLeavesAValidConversation) {
   }
 }
 
+TEST_F(AgentScene, ACallWhoseArgumentsWereCutOffIsNotMade) {
+  auto cut = calls({use("1", "mcp__s__look", Json{{"at", "x"}}), use("2", "mcp__s__change")});
+  cut.stop = ModelStop::max_tokens;
+  model->then(cut).then(says("again"));
+  run([&](Agent& agent) -> Task<void> {
+    (void)co_await agent.send({.text = "go"});
+    EXPECT_EQ(order, (std::vector<std::string>{"look x"}));
+    EXPECT_THAT(outcomes_of(*agent.messages().at(2)), testing::SizeIs(2));
+  });
+}
+
 }  // namespace
 }  // namespace patchbay::test

@@ -1,6 +1,10 @@
 // A conversation that goes on in another agent, and calls that a hook put off. G1, P3.
+#include <filesystem>
+#include <fstream>
+
 #include <fmt/format.h>
 
+#include "agent/conversation/record.h"
 #include "agent_scene.h"
 #include "settings/settings_file.h"
 #include "support/temp_tree.h"
@@ -50,25 +54,84 @@ TEST_F(AgentResume, AnotherAgentGoesOnWhereOneStopped) {
   });
 }
 
-TEST_F(AgentResume, ACallThatAHookDefersIsMadeWhenTheConversationGoesOn) {
-  // The hook is a tool, which says what the test says.
-  std::string verdict = "defer";
-  const auto guard = std::make_shared<Server>("guard", "1");
-  guard->add_tool({.name = "check"}, [&](RequestContext&, Json) -> Task<CallToolResult> {
-    co_return text(
-        fmt::format(R"({{"hookSpecificOutput":{{"hookEventName":"PreToolUse","permissionDecision":"{}"}}}})", verdict));
-  });
-  const auto with_hook = [&] {
+// A hook that is a tool, which says what the test says.
+class DeferringHook : public AgentResume {
+ protected:
+  DeferringHook() {
+    start_first = false;
+    guard->add_tool({.name = "check"}, [this](RequestContext&, Json) -> Task<CallToolResult> {
+      co_return text(fmt::format(
+          R"({{"hookSpecificOutput":{{"hookEventName":"PreToolUse","permissionDecision":"{}"}}}})", verdict));
+    });
+  }
+  void with_hook() {
     host_options = empty_options();
     host_options.config->settings = settings_layers({parse_settings(
         R"({"hooks":{"PreToolUse":[{"matcher":"mcp__s__change","hooks":[{"type":"mcp_tool","server":"guard","tool":"check"}]}]}})",
         SettingsSource::user, "/s.json")});
-  };
-  start_first = false;
-  const auto start = [&]() -> Task<void> {
+  }
+  Task<void> start() {
     host->add_server("guard", guard);
     co_await host->start();
-  };
+  }
+  // A conversation with one call that is put off.
+  void put_one_off() {
+    model->then(calls({use("1", "mcp__s__change", Json{{"what", "it"}})}));
+    with_hook();
+    run([&](Agent& agent) -> Task<void> {
+      co_await start();
+      EXPECT_EQ((co_await agent.send({.text = "go"})).end, End::deferred);
+      id = agent.id();
+    });
+    agent_options.resume = id;
+    with_hook();
+  }
+  std::string file() const {
+    for (const auto& each : std::filesystem::recursive_directory_iterator(kept.path())) {
+      if (each.path().filename() == id + ".jsonl") return each.path().string();
+    }
+    return {};
+  }
+  std::string verdict = "defer";
+  std::shared_ptr<Server> guard = std::make_shared<Server>("guard", "1");
+};
+
+TEST_F(DeferringHook, WhatThePersonSaysIsNotLostWhileACallIsPutOff) {
+  put_one_off();
+  model->then(says("as you like"));
+  run([&](Agent& agent) -> Task<void> {
+    co_await start();
+    const auto answer = co_await agent.send({.text = "never mind"});
+    EXPECT_EQ(answer.end, End::answered);
+    EXPECT_THAT(text_of(*agent.messages().at(2)), HasSubstr("never mind"));
+    EXPECT_THAT(outcomes_of(*agent.messages().at(2)), SizeIs(1));
+    EXPECT_THAT(order, IsEmpty());
+    EXPECT_EQ((co_await as_result(agent.send({}))).error().code(), Errc::invalid_argument);
+  });
+}
+
+TEST_F(DeferringHook, ACallThatWasPutOffIsNotMadeTwiceWhoeverIsKilledDuringIt) {
+  put_one_off();
+  std::string kept_then;
+  server->add_tool({.name = "change"}, [&](RequestContext&, Json) -> Task<CallToolResult> {
+    std::ifstream in(file());
+    kept_then.assign(std::istreambuf_iterator<char>(in), {});
+    co_return text("changed");
+  });
+  verdict = "allow";
+  model->then(says("done"));
+  run([&](Agent& agent) -> Task<void> {
+    co_await start();
+    EXPECT_EQ((co_await agent.send({})).text, "done");
+  });
+  // What a process that is killed now leaves.
+  const auto read = read_conversation(kept_then, 100);
+  EXPECT_TRUE(read) << kept_then;
+  EXPECT_THAT(read->state.deferred, IsEmpty());
+  EXPECT_EQ(broken_rule(read->state.messages), "");
+}
+
+TEST_F(DeferringHook, ACallIsMadeWhenTheConversationGoesOn) {
   model->then(calls({use("1", "mcp__s__change", Json{{"what", "it"}}), use("2", "mcp__s__look", Json{{"at", "x"}})}));
   with_hook();
   run([&](Agent& agent) -> Task<void> {

@@ -47,6 +47,20 @@ class SubAgent : public AgentScene {
   TempTree tree;
 };
 
+TEST_F(SubAgent, ThatIsAtWorkPlansAsSoonAsItsParentDoes) {
+  model->then(gives("general-purpose", "change it"));
+  run([&](Agent& agent) -> Task<void> {
+    model->then([&](const ModelRequest&) -> Task<ModelAnswer> {
+      agent.set_mode(AgentMode::plan);
+      co_return calls({use("a", "mcp__s__change", Json{{"what", "it"}})});
+    });
+    model->then(says("I may not")).then(says("well"));
+    (void)co_await agent.send({.text = "go"});
+    EXPECT_THAT(order, IsEmpty());
+    EXPECT_EQ(report(agent), "I may not");
+  });
+}
+
 TEST_F(SubAgent, WorksByItselfAndReports) {
   define("reviewer", "");
   model->then(gives("reviewer", "look at the sky"))

@@ -93,6 +93,17 @@ TEST(ChatWords, TheQuestionShowsAllOfACallAndNothingOfItCanHide) {
   EXPECT_GE(count, 120u);
 }
 
+TEST(ChatWords, AnEditHidesNoOtherArgument) {
+  std::string all;
+  for (const auto& line : permission_lines(
+           question(
+               {{"path", "a"}, {"old_text", "1\n"}, {"new_text", "2\n"}, {"run", "ls\nrm -r /"}, {"text", "3\n4"}}),
+           {.columns = 400})) {
+    all += line + "\n";
+  }
+  EXPECT_THAT(all, AllOf(HasSubstr("run: "), HasSubstr("rm -r /"), HasSubstr("text: "), HasSubstr("+ 2")));
+}
+
 TEST(ChatWords, WhatIsNotOfferedIsNoAnswer) {
   using Kind = PermissionAnswer::Kind;
   using enum GrantScope;

@@ -29,6 +29,7 @@
 #include "cli/output_lines.h"
 #include "cli/texts/present.h"
 #include "cli/texts/remedy_words.h"
+#include "text/clean_text.h"
 
 namespace patchbay::cli {
 namespace {
@@ -138,6 +139,8 @@ class Printed {
     using End = AgentAnswer::End;
     if (format_ == Format::text) {
       auto text = answer.structured ? json_text(*answer.structured, io_.out_is_terminal) : answer.text;
+      // A program gets what was said; nobody's terminal is told what to do.
+      if (io_.out_is_terminal && !answer.structured) text = clean_for_display(text);
       if (!text.empty() && !text.ends_with('\n')) text += '\n';
       if (!text.empty()) output_.put(std::move(text));
     } else {

@@ -23,27 +23,33 @@ std::string painted(std::string text, std::string_view code, const ChatLook& loo
   return look.color && !text.empty() ? fmt::format("\033[{}m{}\033[0m", code, text) : text;
 }
 
-const std::string* text_member(const Json& input, std::initializer_list<std::string_view> names, std::string& storage) {
+// The first of these members that is a text: its name, or nothing.
+std::string_view text_member(const Json& input, std::initializer_list<std::string_view> names) {
   for (const auto name : names) {
     const auto* found = input.find(name);
-    if (found == nullptr || !found->is_string()) continue;
-    storage = std::string(found->as_text());
-    return &storage;
+    if (found != nullptr && found->is_string()) return name;
   }
-  return nullptr;
+  return {};
 }
 
-// What an edit replaces, whoever's tool it is; the usual names of its arguments.
+// The members that say what an edit replaces, whoever's tool it is; the usual names. All empty: it is none.
+struct EditMembers {
+  std::string_view before;  // empty: a whole file is written
+  std::string_view now;
+};
+EditMembers edit_members(const Json& input) {
+  if (!input.is_object() || text_member(input, {"path", "file_path", "file", "filename"}).empty()) return {};
+  const EditMembers replaces{text_member(input, {"old_text", "old_string", "oldText", "old_str"}),
+                             text_member(input, {"new_text", "new_string", "newText", "new_str"})};
+  if (!replaces.before.empty() && !replaces.now.empty()) return replaces;
+  return {{}, text_member(input, {"content", "contents", "text", "file_text"})};
+}
+
 std::vector<terminal::DiffLine> edit_of(const Json& input, std::size_t most_lines) {
-  std::string path;
-  std::string before;
-  std::string now;
-  if (!input.is_object() || text_member(input, {"path", "file_path", "file", "filename"}, path) == nullptr) return {};
-  const bool replaces = text_member(input, {"old_text", "old_string", "oldText", "old_str"}, before) != nullptr &&
-                        text_member(input, {"new_text", "new_string", "newText", "new_str"}, now) != nullptr;
-  const bool writes = !replaces && text_member(input, {"content", "contents", "text", "file_text"}, now) != nullptr;
-  if (!replaces && !writes) return {};
-  return terminal::diff_lines(before, now, {.most_lines = most_lines});
+  const auto members = edit_members(input);
+  if (members.now.empty()) return {};
+  const auto before = members.before.empty() ? std::string() : std::string(input[members.before].as_text());
+  return terminal::diff_lines(before, std::string(input[members.now].as_text()), {.most_lines = most_lines});
 }
 
 std::string member_text(const Json& value) {
@@ -223,12 +229,14 @@ std::vector<std::string> permission_lines(const PermissionQuestion& question, co
                   visible_text(question.tool.server));
   for (auto& line : wrapped(title, look.columns, "      | ")) out.push_back(painted(std::move(line), "1", look));
   const auto& arguments = question.arguments.value();
+  const auto edited = edit_members(arguments);
   const auto diff = edit_of(arguments, 100'000);
   if (!arguments.is_object() || arguments.members().empty()) {
     add("    without arguments");
   } else {
     for (const auto& [key, value] : arguments.members()) {
-      const bool in_diff = !diff.empty() && value.is_string() && value.as_text().find('\n') != std::string_view::npos;
+      const bool in_diff = !diff.empty() && (key == edited.before || key == edited.now) &&
+                           value.as_text().find('\n') != std::string_view::npos;
       if (in_diff) continue;
       const auto whole = value.is_string() ? std::string(value.as_text()) : to_text(value);
       const auto shown = cut_utf8(whole, longest_argument);
