@@ -131,6 +131,7 @@ struct AgentOptions {
   std::function<bool(const CatalogEntry&)> sees = {};
   std::function<bool(const std::string& server)> sees_server = {};  // likewise, with all that it has
   bool start_servers = true;                                        // all that may be started, with the first send()
+  BeginWait wait_for_servers = BeginWait::always_loaded;            // before the model is asked for the first time
   bool resource_tools = true;  // resources and skills of servers, and the search for tools
   // Messages of channels (docs/channels.md) are told to it, and acknowledged once its conversation has them: a Host
   // gives each of them once, so one agent of a Host has this. A sub-agent (`principal`) never has.

@@ -122,6 +122,12 @@ struct HostOptions {
   ChannelOptions channels = {};
 };
 
+// Which servers a conversation waits for before it begins; others are there when they are there.
+enum class BeginWait : std::uint8_t {
+  always_loaded,  // those whose entries say "alwaysLoad"
+  all,
+};
+
 class Host {
  public:
   // Reads no files: that is part of the first prepare(), start(), call() or session().
@@ -151,9 +157,9 @@ class Host {
   Task<void> start(std::vector<std::string> names);
 
   // The same for a conversation, which should not wait for a slow server: all are started, and it returns when those in
-  // this process and those whose entries say "alwaysLoad" have connected or failed, after MCP_CONNECT_TIMEOUT_MS (5 s)
-  // at the latest, and those that are "required" have connected. Throws why a required one has not.
-  Task<void> begin();
+  // this process and those it waits for have connected or failed, after MCP_CONNECT_TIMEOUT_MS (5 s) at the latest, and
+  // those that are "required" have connected. Throws why a required one has not.
+  Task<void> begin(BeginWait wait = BeginWait::always_loaded);
 
   // Without the tools that a rule denies whatever their arguments are.
   std::shared_ptr<const Catalog> catalog() const;

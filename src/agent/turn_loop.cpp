@@ -347,7 +347,7 @@ Task<void> Agent::Impl::go_on(Self self, std::shared_ptr<Turn> turn) {
 Task<AgentAnswer> Agent::Impl::turn(Self self, AgentInput input) {
   auto turn = std::make_shared<Turn>();
   if (!self->servers_begun_) {
-    auto begun = co_await under_way(self, as_bool(self->host_.begin()));
+    auto begun = co_await under_way(self, as_bool(self->host_.begin(self->options_.wait_for_servers)));
     if (!begun) {
       if (self->ending_ != Ending::interrupted) throw std::move(begun).error();
       turn->answer.end = AgentAnswer::End::interrupted;

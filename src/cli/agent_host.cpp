@@ -133,8 +133,15 @@ std::string conversation_to_resume(const Settings& settings) {
   throw Error(Errc::invalid_argument, std::move(text));
 }
 
+BeginWait wait_for_servers(BeginWait otherwise) {
+  const auto said = process_environment()("MCP_CONNECTION_NONBLOCKING");
+  if (!said || said->empty()) return otherwise;
+  return *said == "0" || *said == "false" ? BeginWait::all : BeginWait::always_loaded;
+}
+
 AgentOptions agent_options(const Settings& settings) {
   AgentOptions options;
+  options.wait_for_servers = wait_for_servers(BeginWait::always_loaded);
   options.directory = agent_directory(settings);
   options.more_instructions = settings.more_instructions;
   options.mode = settings.plan ? AgentMode::plan : AgentMode::normal;

@@ -56,6 +56,9 @@ class AgentHost {
   Host host;
 };
 
+// What a conversation waits for: what MCP_CONNECTION_NONBLOCKING says, and `otherwise` where it says nothing.
+BeginWait wait_for_servers(BeginWait otherwise);
+
 // Without a conversation to resume: see conversation_to_resume().
 AgentOptions agent_options(const Settings& settings);
 

@@ -355,22 +355,22 @@ Task<void> Host::start() {
   co_await impl->start(impl->startable());
 }
 
-Task<void> Host::begin() {
+Task<void> Host::begin(BeginWait wait) {
   auto impl = impl_;
   co_await impl->prepare();
   impl->started_ = true;
   auto all = impl->startable();
-  std::vector<std::shared_ptr<Connection>> always, required;
+  std::vector<std::shared_ptr<Connection>> awaited, required;
   for (const auto& connection : all) {
     // One in this process keeps nobody waiting.
     const bool embedded = connection->config().origin.scope == ConfigScope::embedded;
-    if (embedded || connection->config().always_load) always.push_back(connection);
+    if (embedded || wait == BeginWait::all || connection->config().always_load) awaited.push_back(connection);
     if (connection->config().required) required.push_back(connection);
   }
   impl->scope_->spawn(impl->start_quietly(std::move(all)));
   // One that is late is there when it is there.
-  (void)co_await as_result(with_timeout(impl->start(std::move(always)), as_duration(impl->runtime_.limits.conversation),
-                                        "servers are still starting"));
+  (void)co_await as_result(with_timeout(impl->start(std::move(awaited)),
+                                        as_duration(impl->runtime_.limits.conversation), "servers are still starting"));
   impl->check_running();
   for (const auto& connection : required) (void)co_await impl->ensure(connection->name());
 }

@@ -134,6 +134,19 @@ inline SentTools tools_of(Spoken spoken, const ModelApiRequest& request) {
   return out;
 }
 
+// The conversation that a request has, as the bytes that were sent.
+inline std::string said_in(Spoken spoken, const ModelApiRequest& request) {
+  const std::string_view mark = spoken == Spoken::gemini      ? "\"contents\":"
+                                : spoken == Spoken::responses ? "\"input\":"
+                                                              : "\"messages\":";
+  const std::string_view body = request.body;
+  const auto at = body.find(mark);
+  if (at == std::string_view::npos) return {};
+  JsonScanner scanner(body.substr(at + mark.size()));
+  std::string_view slice;
+  return scanner.skip_value(slice) ? std::string(slice) : std::string();
+}
+
 inline ModelToolUse use(std::string id, std::string name, Json input = Json::object()) {
   return {.id = std::move(id), .name = std::move(name), .input = std::move(input)};
 }
@@ -153,6 +166,7 @@ inline bool in_order(std::string_view body, const std::vector<std::string>& text
 
 class WireScene : public testing::Test {
  public:
+  WireScene() { agent_options.wait_for_servers = BeginWait::all; }
   using Turn = std::function<Said(const ModelApiRequest&)>;
 
   WireScene& then(Said said) {
@@ -249,9 +263,9 @@ class WireScene : public testing::Test {
       if (spoken() == Spoken::anthropic || spoken() == Spoken::responses) EXPECT_EQ(now, before) << "request " << i + 1;
     }
   }
-  std::string body(std::size_t at) const {
+  std::string said(std::size_t at) const {
     const auto all = api.requests();
-    return at < all.size() ? all[at].body : "(there was no such request)";
+    return at < all.size() ? said_in(spoken(), all[at]) : "(there was no such request)";
   }
 
   std::vector<ServerConfig> servers;

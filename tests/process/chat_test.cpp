@@ -359,6 +359,24 @@ TEST_F(ChatInTmux, AConversationGoesOn) {
   ASSERT_TRUE(tmux.wait_for("It was 42.")) << tmux.screen();
 }
 
+TEST_F(ChatInTmux, AConversationIsChosenOfAList) {
+  {
+    Tmux tmux(scripted(R"({"text": "Remember the number 42."})"), at(80, 20));
+    ASSERT_TRUE(tmux.wait_for("/help")) << tmux.screen();
+    tmux.enter("tell me a number");
+    ASSERT_TRUE(tmux.wait_for("42.")) << tmux.screen();
+    tmux.keys({"C-d"});
+    (void)tmux.left();
+  }
+  auto words = scripted(R"({"text": "Hello."})");
+  words.insert(words.begin() + 2, "--resume");
+  Tmux tmux(words, at(80, 20));
+  ASSERT_TRUE(tmux.wait_for("Which one?")) << tmux.screen();
+  EXPECT_THAT(tmux.screen(), HasSubstr("tell me a number"));
+  tmux.enter("1");
+  ASSERT_TRUE(tmux.wait_for("Remember the number 42.")) << tmux.screen();
+}
+
 TEST_F(ChatInTmux, WithoutColoursNothingIsColoured) {
   auto options = at(80, 20);
   options.env["NO_COLOR"] = "1";

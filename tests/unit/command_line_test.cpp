@@ -159,6 +159,8 @@ TEST(CommandLineTest, WordsBecomeSettings) {
        [](Settings& s) { s.command = Command::chat, s.print = true, s.resume = "k3v7q2xa", s.words = {"and now"}; }},
       {{"-p", "--resume", "and now"},
        [](Settings& s) { s.command = Command::chat, s.print = true, s.resume = "", s.words = {"and now"}; }},
+      {{"chat", "--resume", "--model", "script:x"},
+       [](Settings& s) { s.command = Command::chat, s.resume = "", s.model = "script:x"; }},
       {{"chat", "--resume", "-c"},
        [](Settings& s) { s.command = Command::chat, s.resume = "", s.resume_newest = true; }},
       {{"completion", "zsh"}, [](Settings& s) { s.command = Command::completion, s.words = {"zsh"}; }},

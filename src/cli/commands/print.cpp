@@ -301,6 +301,8 @@ int print_once(const Settings& settings, Io& io, const Runtime& given) {
   asio::io_context loop(1);
   AgentHost house(settings, io, given, std::move(options), [&io](const std::string& line) { io.talk(line); });
   auto wanted = agent_options(settings);
+  // There may be no second message: what servers have is there for the first one, or named as late.
+  wanted.wait_for_servers = wait_for_servers(BeginWait::all);
   wanted.resume = conversation_to_resume(settings);
   wanted.on_event = [&printed](const AgentEvent& event) { printed.heard(event); };
   Agent agent(house.host, house.model(), std::move(wanted));

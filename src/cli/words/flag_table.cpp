@@ -34,8 +34,11 @@ bool is_header_line(std::string_view word, bool) {
 // The full name of a tool is never a command. Behind the command it may be what the command is about.
 bool is_rule(std::string_view word, bool before_command) { return before_command && word.starts_with("mcp__"); }
 
-// An ID, where there may be none: words with blanks are what is said to the model.
-bool is_conversation(std::string_view word, bool) { return word.size() >= 4 && is_made_of(word, "_-"); }
+// An ID, where there may be none: words with blanks are what is said to the model, and what begins with a dash is the
+// next flag.
+bool is_conversation(std::string_view word, bool) {
+  return word.size() >= 4 && !word.starts_with('-') && is_made_of(word, "_-");
+}
 
 constexpr std::string_view to_choose = "choose";
 
