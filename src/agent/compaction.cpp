@@ -34,8 +34,8 @@ std::string line_for(const ModelToolOutcome& outcome, std::size_t bytes, const s
     return fmt::format("[result of {}, {} bytes, was taken out of the conversation; it is kept as {}]", outcome.name,
                        bytes, handle);
   }
-  return fmt::format("[result of {}, {} bytes, was taken out of the conversation; call it again if you need it]",
-                     outcome.name, bytes);
+  return fmt::format("[result of {}, {} bytes, was taken out of the conversation; the call was made]", outcome.name,
+                     bytes);
 }
 
 std::string said_by_person(const ModelMessages& messages, std::size_t before) {

@@ -86,7 +86,7 @@ ToolGrowth growth_of(const ModelInfo& model) noexcept {
 
 ModelNews ToolOffer::freeze(const ToolsNow& now) {
   auto pool = std::make_shared<ToolPool>(now.pool);
-  const auto refused = [&](const ModelTool& tool) { return refused_.contains(tool.name); };
+  const auto refused = [&](const ModelTool& tool) { return is_refused(tool); };
   pool->own -= static_cast<std::size_t>(
       std::count_if(pool->tools.begin(), pool->tools.begin() + static_cast<std::ptrdiff_t>(pool->own), refused));
   std::erase_if(pool->tools, refused);
@@ -115,7 +115,7 @@ ModelNews ToolOffer::update(const ToolsNow& now, const std::set<std::string, std
     return known == now.servers_of.end() ? std::string() : known->second;
   };
   for (const auto& tool : now.pool.tools) {
-    if (refused_.contains(tool.name)) continue;
+    if (is_refused(tool)) continue;
     const auto [at, is_new] = known_.try_emplace(tool.name, Known{.tool = tool});
     auto& known = at->second;
     const bool was_there = !is_new && known.there;
@@ -181,7 +181,7 @@ void ToolOffer::set_deferred(const ToolPool& searchable) {
     if (!known.frozen) all.tools.push_back(known.tool);
   }
   for (const auto& tool : searchable.tools) {
-    if (!known_.contains(tool.name) && !refused_.contains(tool.name)) all.tools.push_back(tool);
+    if (!known_.contains(tool.name) && !is_refused(tool)) all.tools.push_back(tool);
   }
   std::ranges::sort(all.tools, {}, &ModelTool::name);
   if (all.tools.empty()) {
@@ -191,18 +191,23 @@ void ToolOffer::set_deferred(const ToolPool& searchable) {
   }
 }
 
+// Providers and we name a tool as its catalog does, where there is one; the model may know it by another name.
+bool ToolOffer::is_refused(const ModelTool& tool) const {
+  return refused_.contains(tool.catalog_name.empty() ? tool.name : tool.catalog_name) || refused_.contains(tool.name);
+}
+
 void ToolOffer::leave_out(const std::vector<ToolLeftOut>& tools) {
   if (tools.empty()) return;
   for (const auto& tool : tools) refused_.insert(tool.name);
   const auto without = [&](const std::shared_ptr<const ToolPool>& pool) -> std::shared_ptr<const ToolPool> {
-    if (!pool || std::ranges::none_of(pool->tools, [&](const auto& tool) { return refused_.contains(tool.name); })) {
+    if (!pool || std::ranges::none_of(pool->tools, [&](const auto& tool) { return is_refused(tool); })) {
       return pool;
     }
     auto left = std::make_shared<ToolPool>(*pool);
     left->own = 0;
     left->tools.clear();
     for (std::size_t i = 0; i < pool->tools.size(); ++i) {
-      if (refused_.contains(pool->tools[i].name)) continue;
+      if (is_refused(pool->tools[i])) continue;
       left->tools.push_back(pool->tools[i]);
       if (i < pool->own) ++left->own;
     }
@@ -210,7 +215,7 @@ void ToolOffer::leave_out(const std::vector<ToolLeftOut>& tools) {
   };
   pool_ = without(pool_);
   deferred_ = without(deferred_);
-  std::erase_if(known_, [&](const auto& one) { return refused_.contains(one.first); });
+  std::erase_if(known_, [&](const auto& one) { return is_refused(one.second.tool); });
 }
 
 const ModelTool* ToolOffer::find(std::string_view name) const noexcept {

@@ -72,6 +72,7 @@ class ToolOffer {
   const ModelTool* find(std::string_view name) const noexcept;
 
  private:
+  bool is_refused(const ModelTool& tool) const;
   struct Known {
     ModelTool tool;
     bool there = true;

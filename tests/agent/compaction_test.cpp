@@ -42,7 +42,7 @@ TEST(Compaction, OldResultsBecomeOneLineWithTheirHandle) {
   ASSERT_EQ(shorter.size(), all.size());
   EXPECT_EQ(broken_rule(shorter), "");
   EXPECT_THAT(words_at(shorter, 2), HasSubstr("kept as @result:abc"));
-  EXPECT_THAT(words_at(shorter, 6), HasSubstr("call it again"));
+  EXPECT_THAT(words_at(shorter, 6), HasSubstr("the call was made"));
   EXPECT_EQ(shorter.at(10), all.at(10)) << "the last ones stay the same objects";
   EXPECT_EQ(shorter.at(0), all.at(0));
   EXPECT_LT(tokens_of(shorter), tokens_of(all) / 2);

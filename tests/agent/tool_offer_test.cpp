@@ -271,6 +271,18 @@ TEST(ToolOffer, WhatAProviderRefusesIsInNoLaterRequest) {
   EXPECT_EQ(again.pool()->own, 1u);
 }
 
+TEST(ToolOffer, WhatAProviderRefusesIsMeantByItsNameInTheCatalog) {
+  auto all = now({"o"}, {"mcp__a__x", "mcp__a__y"});
+  for (auto& tool : all.pool.tools) {
+    if (tool.catalog_name == "mcp__a__x") tool.name = "x_1f";  // as the API wants it
+  }
+  ToolOffer offer(ToolGrowth::at_end);
+  (void)offer.freeze(all);
+  offer.leave_out({{.name = "mcp__a__x", .reason = "bad schema"}});
+  EXPECT_THAT(names(offer.pool()), ElementsAre("o", "mcp__a__y"));
+  EXPECT_EQ(offer.update(all, {}).text, "");
+}
+
 TEST(ToolOffer, OfAServersStateTheModelHearsWhatMatters) {
   struct State {
     ServerState state;

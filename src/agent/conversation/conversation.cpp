@@ -102,7 +102,9 @@ class Conversation::Impl : public std::enable_shared_from_this<Impl> {
       outcome = fail(Errc::limit, fmt::format("it has more than {} bytes or {} events", options.limits.file,
                                               options.limits.records));
     } else {
-      outcome = co_await put(std::move(lines));
+      // Whatever happens, those who wait for it are told.
+      auto put_down = co_await as_result(put(std::move(lines)));
+      outcome = put_down ? std::move(*put_down) : std::unexpected(std::move(put_down).error());
     }
     writing = false;
     done = upto;
