@@ -98,8 +98,8 @@ TEST_P(EachProvider, ALargeResultGoesToAnotherServerUnread) {
   then({.uses = {use("a1", "mcp__source__large")}});
   then([this](const ModelApiRequest& request) -> Said {
     const auto text = said_in(spoken(), request);
-    const auto at = text.find("@result:");
-    EXPECT_NE(at, std::string::npos) << text.substr(0, 3000);
+    const auto at = text.rfind("kept as @result:") + std::string_view("kept as ").size();
+    EXPECT_TRUE(text.contains("kept as @result:")) << text.substr(0, 3000);
     const auto handle = text.substr(at, std::string_view("@result:12345678").size());
     return {.uses = {use("a2", "mcp__sink__echo", words(handle))}};
   });
@@ -227,7 +227,7 @@ TEST_P(EachProvider, AServerThatTheModelConnectsIsUsed) {
   expect_stable_tools();
 }
 
-// G1: servers begin with the first message and not before; one that fails, or never answers, stops nothing.
+// G1: servers begin with the first message and not before; one that fails stops nothing.
 TEST_P(EachProvider, ServersAreStartedByTheFirstMessageAndAFailingOneIsNamed) {
   const auto started = (tree.path() / "started").string();
   add("one", {"mode-server", "good", started});
@@ -245,7 +245,7 @@ TEST_P(EachProvider, ServersAreStartedByTheFirstMessageAndAFailingOneIsNamed) {
     EXPECT_THAT(testing::PrintToString(once), Not(testing::IsEmpty()));
   });
   EXPECT_THAT(said(3), HasSubstr("Server \\\"broken\\\" could not be used"));
-  EXPECT_THAT(said(3), HasSubstr("set API_KEY"));
+  EXPECT_THAT(said(3), HasSubstr("exited with status 3"));
   expect_stable_tools();
 }
 
