@@ -15,8 +15,8 @@ Task<ModelResult> Host::for_model(std::string tool, CallToolResult result, std::
   const auto entry = impl->find_now(tool);
   auto meta = entry ? entry->tool->meta : Json();
   if (entry) tool = entry->name;
-  co_return co_await impl->results_.for_model(std::move(tool), std::move(meta), std::move(result),
-                                              std::move(principal), impl->runtime_);
+  co_return co_await impl->results_.for_model(std::move(tool), std::move(meta), std::move(result), std::move(principal),
+                                              impl->runtime_);
 }
 
 Task<ResultPart> Host::read_result(ResultQuery query, std::string principal) {

@@ -34,7 +34,7 @@ struct ServerExplanation {
   std::string rule_file;  // where that is
   std::size_t rule_line = 0;
   Fix fix;
-  std::vector<EntryNote> notes;     // what else is good to know
+  std::vector<EntryNote> notes;      // what else is good to know
   std::vector<ServerConfig> others;  // of the same name, with their standing
   std::vector<ConfigProblem> problems;
 };

@@ -1,5 +1,5 @@
 // `patchbay -p` as a script meets it: what is on stdout in each format, what is refused, and how it ends. The model is
-// a script, the tools are the built-in ones and those of a small server. G1 N10.
+// a script, the tools are the built-in ones and those of a small server. G1 N7 N10.
 #include <filesystem>
 #include <sstream>
 

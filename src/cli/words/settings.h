@@ -76,8 +76,8 @@ struct Settings {
   bool ide = false;
   bool allow_run = false;
   std::vector<std::string> channels;  // servers that may push messages
-  std::string root;     // of the built-in server; empty: the current directory
-  std::string sandbox;  // "auto" or "required"; empty: as entries and settings say
+  std::string root;                   // of the built-in server; empty: the current directory
+  std::string sandbox;                // "auto" or "required"; empty: as entries and settings say
 
   // Which calls.
   std::vector<std::string> allowed_tools;  // each one rule or several
