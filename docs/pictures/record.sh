@@ -50,4 +50,4 @@ patchbay tools
 patchbay call files/read_text_file path=~/notes/todo.md
 patchbay why files/write_file path=~/notes/todo.md
 END
-shown | python3 terminal.py $columns > terminal.svg
+shown | python3 terminal.py $columns 'patchbay add, tools, call and why on a terminal' > terminal.svg

@@ -1,4 +1,4 @@
-"""terminal.py COLUMNS: a screen as tmux prints it (capture-pane -e) on stdin, the same as SVG on stdout."""
+"""terminal.py COLUMNS TITLE: a screen as tmux prints it (capture-pane -e) on stdin, the same as SVG on stdout."""
 import html
 import re
 import sys
@@ -44,7 +44,7 @@ def main():
         y += LINE
     width, height = round(columns * COLUMN + 2 * LEFT), y
     print(f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" role="img">')
-    print("<title>patchbay add, tools, call and why on a terminal</title>")
+    print(f"<title>{html.escape(sys.argv[2])}</title>")
     print(f'<rect width="{width}" height="{height}" rx="8" fill="#1e222a"/>')
     for index, dot in enumerate(("#ff5f57", "#febc2e", "#28c840")):
         print(f'<circle cx="{22 + 20 * index}" cy="19" r="6" fill="{dot}"/>')

@@ -142,6 +142,18 @@ TEST_F(AgentUse, AServerThatNeverAnswersHoldsNothingUp) {
   EXPECT_EQ(answered.out, "Hello.\n");
 }
 
+// Whoever says so waits for nobody, however long -p would. compat: B6.7
+TEST_F(AgentUse, NobodyIsWaitedForWhereTheVariableSaysSo) {
+  servers["silent"] = fake("mode-server", {"never-answers"});
+  auto options = house.options();
+  options.env["MCP_CONNECT_TIMEOUT_MS"] = "3600000";
+  options.env["MCP_CONNECTION_NONBLOCKING"] = "1";
+  house.tree.file("project/s.json", R"({"turns":[{"text":"Hello."}]})");
+  auto words = with_servers({"hi", "--model", "script:s.json"});
+  words.insert(words.begin(), built("patchbay"));
+  EXPECT_EQ(run_program(words, options).out, "Hello.\n");
+}
+
 TEST_F(AgentUse, PlanModeSearchesAndDeploysNothing) {
   const auto planned = json_of(play(R"({"calls":[{"name":"mcp__docs__search"},{"name":"mcp__deploy__trigger"}]},
       {"text":"The plan."})",

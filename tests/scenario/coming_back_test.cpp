@@ -291,7 +291,7 @@ TEST(ComingBack, WithoutKeepingConnectedNothingHappensByItself) {
   });
 }
 
-// A conversation waits for servers it needs from the beginning, and not for long. L4
+// A conversation waits for servers it needs from the beginning, and not for long. L4, compat: B3.25
 TEST(ComingBack, AConversationBeginsWithoutServersThatAreLate) {
   House house;
   ManualClock clock;
