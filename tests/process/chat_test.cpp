@@ -139,7 +139,10 @@ TEST_F(ChatInTmux, OtherArgumentsAreWrittenByThePersonAndNotAskedAboutAgain) {
   tmux.enter("e");
   ASSERT_TRUE(tmux.wait_for("Arguments: {\"text\":\"ping\"}")) << tmux.screen();
   tmux.keys({"C-u"});
-  tmux.enter("{\"text\":\"pong\"}");
+  tmux.enter("{\"text\":\"pong\"");
+  // A mistake is corrected, and nothing written again.
+  ASSERT_TRUE(tmux.wait_for("at byte")) << tmux.screen();
+  tmux.enter("}");
   ASSERT_TRUE(tmux.wait_for("Done.")) << tmux.screen();
   EXPECT_THAT(tmux.screen(), AllOf(HasSubstr("not called"), HasSubstr("  > pong")));
 }
@@ -396,6 +399,14 @@ TEST(ChatElsewhere, WithoutATerminalItSaysWhatAScriptCanDo) {
   const auto result = house.run({"chat"});
   EXPECT_EQ(result.code, 2);
   EXPECT_THAT(result.err, AllOf(HasSubstr("needs a terminal"), HasSubstr("patchbay -p")));
+}
+
+TEST_F(ChatInTmux, ATerminalThatCannotMoveItsCursorIsLeftAlone) {
+  auto options = at(80, 20);
+  options.env["TERM"] = "dumb";
+  Tmux tmux(scripted(""), options);
+  EXPECT_THAT(tmux.left(), HasSubstr("left with 2"));
+  EXPECT_THAT(tmux.bytes(), AllOf(HasSubstr("patchbay -p"), Not(HasSubstr("\033["))));
 }
 
 }  // namespace

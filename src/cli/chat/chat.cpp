@@ -422,8 +422,7 @@ void Chat::idle() {
 Task<void> Chat::say_to_model(std::string text) {
   using End = AgentAnswer::End;
   if (!agent_) {
-    view_.fault("There is no model that could answer.");
-    stage_.print(wrapped_lines(no_model_, stage_.room()));
+    view_.fault("There is no model that could answer: " + no_model_);
     co_return;
   }
   view_.begin("Working");

@@ -39,10 +39,10 @@ std::string all_text(const std::vector<std::string>& lines) {
 
 Task<void> Chat::command(Slash command, std::string rest) {
   const auto show = [this](const std::vector<std::string>& lines) { stage_.print(lines); };
-  const auto no_model = [this] { view_.fault("There is no model. " + no_model_); };
+  const auto no_model = [this] { view_.fault("There is no model: " + no_model_); };
   switch (command) {
     case Slash::help:
-      show(slash_help());
+      stage_.print(wrapped_lines(all_text(slash_help()), stage_.room()));
       break;
     case Slash::quit:
       leave(0);
@@ -53,7 +53,7 @@ Task<void> Chat::command(Slash command, std::string rest) {
       break;
     case Slash::context:
       if (!agent_) co_return no_model();
-      show(context_lines(agent_->context(), model_name()));
+      stage_.print(wrapped_lines(all_text(context_lines(agent_->context(), model_name())), stage_.room()));
       break;
     case Slash::plan:
       if (!agent_) co_return no_model();
@@ -242,7 +242,8 @@ Task<void> Chat::connect_server(std::string rest) {
     const auto all = host.status();
     return std::ranges::any_of(all, [&](const ServerStatus& status) { return status.name == wanted; });
   };
-  for (int number = 2; taken(name); ++number) name = fmt::format("{}-{}", name.substr(0, name.rfind('-')), number);
+  const auto first = name;
+  for (int number = 2; taken(name); ++number) name = fmt::format("{}-{}", first, number);
   auto parsed = parse_server_argument(name + "=" + rest, "/connect");
   for (const auto& problem : parsed.problems) {
     if (problem.severity == Severity::error) throw Error(Errc::invalid_argument, problem.text());
@@ -251,16 +252,20 @@ Task<void> Chat::connect_server(std::string rest) {
   busy(fmt::format("Connecting to {}", safe_name(name, 60)));
   host.add_server(parsed.servers.front());
   co_await host.start({name});
+  std::optional<Error> failed;
   for (const auto& status : host.status()) {
     if (status.name != name) continue;
     if (status.state == ServerState::connected) {
       view_.note(fmt::format("Connected to \"{}\" with {}, for this conversation. To keep it: patchbay add.",
                              safe_name(name, 80), plural(status.tool_count, "tool")));
     } else if (status.error) {
-      throw Error(*status.error);
+      failed = *status.error;
     }
   }
+  // What failed is not tried again with every command: whoever corrects it types it again.
+  if (failed && failed->code() != Errc::unauthorized) host.remove_server(name);
   show_standing();
+  if (failed) throw std::move(*failed);
 }
 
 // ---- tools
@@ -275,7 +280,7 @@ Task<void> Chat::list_tools(std::string rest) {
   if (words.size() == 1) {
     const auto found = catalog->find(words.front());
     if (const auto* const* entry = std::get_if<const CatalogEntry*>(&found)) {
-      stage_.print(tool_page(**entry));
+      stage_.print(wrapped_lines(tool_page(**entry), stage_.room()));
       co_return;
     }
   }
@@ -360,7 +365,8 @@ Task<std::string> Chat::choose_conversation() {
                                   stage_.room()));
   }
   asked.say(lines);
-  const auto typed = co_await asked.ask("Which one? (its number; Enter: a new one) ");
+  const auto typed = co_await asked.ask(agent_ ? "Which one? (its number; Enter: stay in this one) "
+                                               : "Which one? (its number; Enter: a new one) ");
   const auto word = std::string(trim(typed.value_or("")));
   for (std::size_t i = 0; i < kept_ids_.size(); ++i) {
     if (word == std::to_string(i + 1) || word == kept_ids_[i]) co_return kept_ids_[i];
@@ -369,7 +375,7 @@ Task<std::string> Chat::choose_conversation() {
 }
 
 Task<void> Chat::resume(std::string rest) {
-  if (!model_) throw Error(Errc::config, "there is no model. " + no_model_);
+  if (!model_) throw Error(Errc::config, "there is no model: " + std::string(trim(no_model_)));
   auto id = rest;
   if (id.empty()) id = co_await choose_conversation();
   if (id.empty() || (agent_ && agent_->id() == id)) co_return;
@@ -383,7 +389,7 @@ Task<void> Chat::resume(std::string rest) {
 Task<void> Chat::change_model(std::string rest) {
   if (rest.empty()) {
     if (!model_) {
-      view_.fault("There is no model. " + no_model_);
+      view_.fault("There is no model: " + no_model_);
     } else {
       stage_.print(safe_name(model_name(), 200));
       view_.note("/model PROVIDER:NAME takes another one.");
