@@ -380,6 +380,22 @@ TEST_F(ChatInTmux, AConversationIsChosenOfAList) {
   ASSERT_TRUE(tmux.wait_for("Remember the number 42.")) << tmux.screen();
 }
 
+TEST_F(ChatInTmux, ACommandThatDoesNothingSaysSo) {
+  Tmux tmux(scripted(R"({"text": "Hello."})"), at(100, 30));
+  ASSERT_TRUE(tmux.wait_for("/help")) << tmux.screen();
+  tmux.enter("/compact");
+  ASSERT_TRUE(tmux.wait_for("nothing to shorten")) << tmux.screen();
+  tmux.enter("!sleep 1000");
+  ASSERT_TRUE(tmux.wait_for("Running")) << tmux.screen();
+  tmux.keys({"C-c"});
+  ASSERT_TRUE(tmux.wait_for("\nInterrupted.")) << tmux.screen();
+  tmux.enter("/resume nosuchthing");
+  ASSERT_TRUE(tmux.wait_for("/resume lists")) << tmux.screen();
+  tmux.enter("/connect /no/such/server");
+  ASSERT_TRUE(tmux.wait_for("patchbay: /no/such/server does not exist")) << tmux.screen();
+  EXPECT_THAT(tmux.screen(), Not(HasSubstr("1 failed")));
+}
+
 TEST_F(ChatInTmux, WithoutColoursNothingIsColoured) {
   auto options = at(80, 20);
   options.env["NO_COLOR"] = "1";

@@ -183,7 +183,10 @@ void Chat::show_transcript() {
 }
 
 void Chat::show_error(const Error& error) {
-  if (error.code() == Errc::cancelled) return;
+  if (error.code() == Errc::cancelled) {
+    if (!code_) view_.note("Interrupted.");
+    return;
+  }
   view_.fault(error_text(with_remedy_in_words(house_->secrets->without(error))));
 }
 

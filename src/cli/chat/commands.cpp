@@ -22,6 +22,7 @@
 #include "terminal/width.h"
 #include "text/call_arguments.h"
 #include "text/clean_text.h"
+#include "text/shell_word.h"
 
 namespace patchbay::cli {
 namespace {
@@ -65,7 +66,9 @@ Task<void> Chat::command(Slash command, std::string rest) {
     case Slash::compact:
       if (!agent_) co_return no_model();
       busy("Shortening");
+      view_.was_shortened = false;
       co_await agent_->compact();
+      if (!view_.was_shortened) view_.note("There is nothing to shorten yet.");
       break;
     case Slash::mcp:
       co_await mcp(std::move(rest));
@@ -256,8 +259,10 @@ Task<void> Chat::connect_server(std::string rest) {
   for (const auto& status : host.status()) {
     if (status.name != name) continue;
     if (status.state == ServerState::connected) {
-      view_.note(fmt::format("Connected to \"{}\" with {}, for this conversation. To keep it: patchbay add.",
-                             safe_name(name, 80), plural(status.tool_count, "tool")));
+      std::string again = " " + pasted_word(name) + (url ? "" : " --");
+      for (const auto& word : words) again += " " + pasted_word(word);
+      view_.note(fmt::format("Connected to \"{}\" with {}, for this conversation. To keep it: patchbay add{}",
+                             safe_name(name, 80), plural(status.tool_count, "tool"), again));
     } else if (status.error) {
       failed = *status.error;
     }
@@ -379,7 +384,11 @@ Task<void> Chat::resume(std::string rest) {
   auto id = rest;
   if (id.empty()) id = co_await choose_conversation();
   if (id.empty() || (agent_ && agent_->id() == id)) co_return;
-  co_await begin_agent(id);
+  auto begun = co_await as_result(begin_agent(id));
+  if (!begun && begun.error().code() == Errc::invalid_argument) {
+    throw begun.error().with_message(begun.error().message() + "; /resume lists those of this directory");
+  }
+  if (!begun) throw std::move(begun).error();
   grants_.clear();
   view_.note(fmt::format("Going on with {}.", safe_name(id, 80)));
   show_transcript();

@@ -114,6 +114,7 @@ void ChatView::heard(const AgentEvent& event) {
   } else if (const auto* notice = std::get_if<AgentNotice>(&event.what)) {
     note(message_line(notice->text, 1000));
   } else if (const auto* compacted = std::get_if<AgentCompacted>(&event.what)) {
+    was_shortened = was_shortened || own;
     note(fmt::format("The conversation was shortened: {} tokens, {} before.", grouped(compacted->tokens_after),
                      grouped(compacted->tokens_before)));
   } else if (const auto* begun = std::get_if<SubAgentBegun>(&event.what)) {

@@ -31,6 +31,7 @@ class ChatView {
   bool is_busy() const noexcept { return begun_.has_value(); }
 
   void heard(const AgentEvent& event);
+  bool was_shortened = false;  // the conversation was shortened; whoever wants to know sets it to false before
   // The person was asked about the call with this number: its time begins now.
   void answered(std::uint64_t call);
   // What the model wrote so far is shown, finished or not.
