@@ -465,6 +465,7 @@ class Page {
       for (std::size_t i = 0; i < row.size() && i < count; ++i) widths[i] = std::max(widths[i], columns_of(row[i]));
     }
     constexpr std::size_t gap = 2;
+    constexpr std::size_t narrowest_wrapped = 8;
     const auto total = [&] {
       std::size_t sum = gap * (count - 1);
       for (const auto one : widths) sum += one;
@@ -476,17 +477,38 @@ class Page {
       --widest;
     }
     for (std::size_t r = 0; r < table_->rows.size(); ++r) {
-      std::string out;
       const auto& row = table_->rows[r];
+      // A cell that is wider than its column goes on below. In columns of a few characters nobody could read that.
+      std::vector<std::vector<std::string>> cells;
+      std::size_t height = 1;
       for (std::size_t i = 0; i < row.size() && i < count; ++i) {
-        const auto shown = cut(row[i], widths[i]);
-        const auto left = widths[i] - std::min(widths[i], columns_of(shown));
-        const auto before = table_->align[i] == Align::right ? left : table_->align[i] == Align::center ? left / 2 : 0;
-        if (i > 0) out += std::string(gap, ' ');
-        out += std::string(before, ' ') + painted(Piece{shown, r == 0 ? bold : plain}, look_.color);
-        if (i + 1 < count) out += std::string(left - before, ' ');
+        auto& lines = cells.emplace_back();
+        if (widths[i] < narrowest_wrapped || columns_of(row[i]) <= widths[i]) {
+          lines.push_back(cut(row[i], widths[i]));
+        } else {
+          for (const auto& one : wrapped({Piece{row[i]}}, widths[i])) lines.push_back(cut(text_of(one), widths[i]));
+        }
+        height = std::max(height, lines.size());
       }
-      line(out);
+      for (std::size_t k = 0; k < height; ++k) {
+        std::string out;
+        std::size_t blanks = 0;  // none at the end of a line
+        for (std::size_t i = 0; i < cells.size(); ++i) {
+          const auto shown = k < cells[i].size() ? cells[i][k] : std::string();
+          const auto left = widths[i] - std::min(widths[i], columns_of(shown));
+          const auto before = table_->align[i] == Align::right    ? left
+                              : table_->align[i] == Align::center ? left / 2
+                                                                  : 0;
+          if (i > 0) blanks += gap;
+          if (shown.empty()) {
+            blanks += widths[i];
+            continue;
+          }
+          out += std::string(blanks + before, ' ') + painted(Piece{shown, r == 0 ? bold : plain}, look_.color);
+          blanks = left - before;
+        }
+        line(out);
+      }
       if (r != 0) continue;
       std::string under;
       for (std::size_t i = 0; i < count; ++i) under += (i > 0 ? "  " : "") + std::string(widths[i], '-');

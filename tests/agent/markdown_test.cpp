@@ -37,7 +37,9 @@ TEST(Markdown, BlocksAsLines) {
       {"| a | b |\n|---|--:|\n| 1 | 22 |\n| long cell | 3 |",
        {"a           b", "---------  --", "1          22", "long cell   3"}},
       {"| head | other |\n|---|---|\n| a cell that is much too long | and another one |",
-       {"head         other", "-----------  -----------", "a cell tha…  and anothe…"}},
+       {"head         other", "-----------  -----------", "a cell that  and another", "is much too  one", "long"}},
+      {"| n | what |\n|--:|---|\n| 7 | 日本語 is wide, so it goes on |",
+       {"n  what", "-  ---------------------", "7  日本語 is wide, so it", "   goes on"}},
       {"a\n\n---\n\nb", {"a", "", "------------------------", "", "b"}},
       {"~~gone~~ &amp; &#65;&nbsp;&unknown;", {"gone & A &unknown;"}},
       // Nothing that a model writes reaches the terminal as more than text.

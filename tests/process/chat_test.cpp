@@ -139,7 +139,10 @@ TEST_F(ChatInTmux, OtherArgumentsAreWrittenByThePersonAndNotAskedAboutAgain) {
   tmux.enter("e");
   ASSERT_TRUE(tmux.wait_for("Arguments: {\"text\":\"ping\"}")) << tmux.screen();
   tmux.keys({"C-u"});
-  tmux.enter("{\"text\":\"pong\"}");
+  tmux.enter("{\"text\":\"pong\"");
+  // A mistake is corrected, and nothing written again.
+  ASSERT_TRUE(tmux.wait_for("at byte")) << tmux.screen();
+  tmux.enter("}");
   ASSERT_TRUE(tmux.wait_for("Done.")) << tmux.screen();
   EXPECT_THAT(tmux.screen(), AllOf(HasSubstr("not called"), HasSubstr("  > pong")));
 }
@@ -377,6 +380,22 @@ TEST_F(ChatInTmux, AConversationIsChosenOfAList) {
   ASSERT_TRUE(tmux.wait_for("Remember the number 42.")) << tmux.screen();
 }
 
+TEST_F(ChatInTmux, ACommandThatDoesNothingSaysSo) {
+  Tmux tmux(scripted(R"({"text": "Hello."})"), at(100, 30));
+  ASSERT_TRUE(tmux.wait_for("/help")) << tmux.screen();
+  tmux.enter("/compact");
+  ASSERT_TRUE(tmux.wait_for("nothing to shorten")) << tmux.screen();
+  tmux.enter("!sleep 1000");
+  ASSERT_TRUE(tmux.wait_for("Running")) << tmux.screen();
+  tmux.keys({"C-c"});
+  ASSERT_TRUE(tmux.wait_for("\nInterrupted.")) << tmux.screen();
+  tmux.enter("/resume nosuchthing");
+  ASSERT_TRUE(tmux.wait_for("/resume lists")) << tmux.screen();
+  tmux.enter("/connect /no/such/server");
+  ASSERT_TRUE(tmux.wait_for("patchbay: /no/such/server does not exist")) << tmux.screen();
+  EXPECT_THAT(tmux.screen(), Not(HasSubstr("1 failed")));
+}
+
 TEST_F(ChatInTmux, WithoutColoursNothingIsColoured) {
   auto options = at(80, 20);
   options.env["NO_COLOR"] = "1";
@@ -396,6 +415,14 @@ TEST(ChatElsewhere, WithoutATerminalItSaysWhatAScriptCanDo) {
   const auto result = house.run({"chat"});
   EXPECT_EQ(result.code, 2);
   EXPECT_THAT(result.err, AllOf(HasSubstr("needs a terminal"), HasSubstr("patchbay -p")));
+}
+
+TEST_F(ChatInTmux, ATerminalThatCannotMoveItsCursorIsLeftAlone) {
+  auto options = at(80, 20);
+  options.env["TERM"] = "dumb";
+  Tmux tmux(scripted(""), options);
+  EXPECT_THAT(tmux.left(), HasSubstr("left with 2"));
+  EXPECT_THAT(tmux.bytes(), AllOf(HasSubstr("patchbay -p"), Not(HasSubstr("\033["))));
 }
 
 }  // namespace

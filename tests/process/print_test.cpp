@@ -98,6 +98,11 @@ TEST_F(PrintAnswer, RefusedCallsAreToldToTheModelAndToTheReader) {
   EXPECT_EQ(denied["tool_input"]["command"], Json("touch"));
   EXPECT_THAT(std::string(denied["reason"].as_text()), HasSubstr("nobody can be asked"));
   EXPECT_FALSE(std::filesystem::exists(house.project() + "/made"));
+  // Whoever reads the text is told beside it.
+  const auto text = print({"go"});
+  EXPECT_EQ(text.out, "I may not.\n");
+  EXPECT_THAT(text.err, AllOf(HasSubstr("run_command"), HasSubstr("--allowedTools")));
+  EXPECT_EQ(print({"go", "--quiet"}).err, "");
 }
 
 TEST_F(PrintAnswer, RulesAndModesAllowCalls) {

@@ -103,7 +103,8 @@ std::string failure_reason(const Asked& asked, const ProviderFailure& failure) {
 }
 
 std::string connection_reason(const Asked& asked, const Error& error) {
-  return said(asked, error.message(), longest_reason);
+  // With its advice, which is at the end.
+  return said(asked, error.message(), longest_text);
 }
 
 std::string refusal_text(const Asked& asked, const ProviderFailure& failure) {

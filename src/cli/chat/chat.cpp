@@ -183,7 +183,10 @@ void Chat::show_transcript() {
 }
 
 void Chat::show_error(const Error& error) {
-  if (error.code() == Errc::cancelled) return;
+  if (error.code() == Errc::cancelled) {
+    if (!code_) view_.note("Interrupted.");
+    return;
+  }
   view_.fault(error_text(with_remedy_in_words(house_->secrets->without(error))));
 }
 
@@ -422,8 +425,7 @@ void Chat::idle() {
 Task<void> Chat::say_to_model(std::string text) {
   using End = AgentAnswer::End;
   if (!agent_) {
-    view_.fault("There is no model that could answer.");
-    stage_.print(wrapped_lines(no_model_, stage_.room()));
+    view_.fault("There is no model that could answer: " + no_model_);
     co_return;
   }
   view_.begin("Working");

@@ -22,6 +22,7 @@
 #include "terminal/width.h"
 #include "text/call_arguments.h"
 #include "text/clean_text.h"
+#include "text/shell_word.h"
 
 namespace patchbay::cli {
 namespace {
@@ -39,10 +40,10 @@ std::string all_text(const std::vector<std::string>& lines) {
 
 Task<void> Chat::command(Slash command, std::string rest) {
   const auto show = [this](const std::vector<std::string>& lines) { stage_.print(lines); };
-  const auto no_model = [this] { view_.fault("There is no model. " + no_model_); };
+  const auto no_model = [this] { view_.fault("There is no model: " + no_model_); };
   switch (command) {
     case Slash::help:
-      show(slash_help());
+      stage_.print(wrapped_lines(all_text(slash_help()), stage_.room()));
       break;
     case Slash::quit:
       leave(0);
@@ -53,7 +54,7 @@ Task<void> Chat::command(Slash command, std::string rest) {
       break;
     case Slash::context:
       if (!agent_) co_return no_model();
-      show(context_lines(agent_->context(), model_name()));
+      stage_.print(wrapped_lines(all_text(context_lines(agent_->context(), model_name())), stage_.room()));
       break;
     case Slash::plan:
       if (!agent_) co_return no_model();
@@ -65,7 +66,9 @@ Task<void> Chat::command(Slash command, std::string rest) {
     case Slash::compact:
       if (!agent_) co_return no_model();
       busy("Shortening");
+      view_.was_shortened = false;
       co_await agent_->compact();
+      if (!view_.was_shortened) view_.note("There is nothing to shorten yet.");
       break;
     case Slash::mcp:
       co_await mcp(std::move(rest));
@@ -242,7 +245,8 @@ Task<void> Chat::connect_server(std::string rest) {
     const auto all = host.status();
     return std::ranges::any_of(all, [&](const ServerStatus& status) { return status.name == wanted; });
   };
-  for (int number = 2; taken(name); ++number) name = fmt::format("{}-{}", name.substr(0, name.rfind('-')), number);
+  const auto first = name;
+  for (int number = 2; taken(name); ++number) name = fmt::format("{}-{}", first, number);
   auto parsed = parse_server_argument(name + "=" + rest, "/connect");
   for (const auto& problem : parsed.problems) {
     if (problem.severity == Severity::error) throw Error(Errc::invalid_argument, problem.text());
@@ -251,16 +255,22 @@ Task<void> Chat::connect_server(std::string rest) {
   busy(fmt::format("Connecting to {}", safe_name(name, 60)));
   host.add_server(parsed.servers.front());
   co_await host.start({name});
+  std::optional<Error> failed;
   for (const auto& status : host.status()) {
     if (status.name != name) continue;
     if (status.state == ServerState::connected) {
-      view_.note(fmt::format("Connected to \"{}\" with {}, for this conversation. To keep it: patchbay add.",
-                             safe_name(name, 80), plural(status.tool_count, "tool")));
+      std::string again = " " + pasted_word(name) + (url ? "" : " --");
+      for (const auto& word : words) again += " " + pasted_word(word);
+      view_.note(fmt::format("Connected to \"{}\" with {}, for this conversation. To keep it: patchbay add{}",
+                             safe_name(name, 80), plural(status.tool_count, "tool"), again));
     } else if (status.error) {
-      throw Error(*status.error);
+      failed = *status.error;
     }
   }
+  // What failed is not tried again with every command: whoever corrects it types it again.
+  if (failed && failed->code() != Errc::unauthorized) host.remove_server(name);
   show_standing();
+  if (failed) throw std::move(*failed);
 }
 
 // ---- tools
@@ -275,7 +285,7 @@ Task<void> Chat::list_tools(std::string rest) {
   if (words.size() == 1) {
     const auto found = catalog->find(words.front());
     if (const auto* const* entry = std::get_if<const CatalogEntry*>(&found)) {
-      stage_.print(tool_page(**entry));
+      stage_.print(wrapped_lines(tool_page(**entry), stage_.room()));
       co_return;
     }
   }
@@ -360,7 +370,8 @@ Task<std::string> Chat::choose_conversation() {
                                   stage_.room()));
   }
   asked.say(lines);
-  const auto typed = co_await asked.ask("Which one? (its number; Enter: a new one) ");
+  const auto typed = co_await asked.ask(agent_ ? "Which one? (its number; Enter: stay in this one) "
+                                               : "Which one? (its number; Enter: a new one) ");
   const auto word = std::string(trim(typed.value_or("")));
   for (std::size_t i = 0; i < kept_ids_.size(); ++i) {
     if (word == std::to_string(i + 1) || word == kept_ids_[i]) co_return kept_ids_[i];
@@ -369,11 +380,15 @@ Task<std::string> Chat::choose_conversation() {
 }
 
 Task<void> Chat::resume(std::string rest) {
-  if (!model_) throw Error(Errc::config, "there is no model. " + no_model_);
+  if (!model_) throw Error(Errc::config, "there is no model: " + std::string(trim(no_model_)));
   auto id = rest;
   if (id.empty()) id = co_await choose_conversation();
   if (id.empty() || (agent_ && agent_->id() == id)) co_return;
-  co_await begin_agent(id);
+  auto begun = co_await as_result(begin_agent(id));
+  if (!begun && begun.error().code() == Errc::invalid_argument) {
+    throw begun.error().with_message(begun.error().message() + "; /resume lists those of this directory");
+  }
+  if (!begun) throw std::move(begun).error();
   grants_.clear();
   view_.note(fmt::format("Going on with {}.", safe_name(id, 80)));
   show_transcript();
@@ -383,7 +398,7 @@ Task<void> Chat::resume(std::string rest) {
 Task<void> Chat::change_model(std::string rest) {
   if (rest.empty()) {
     if (!model_) {
-      view_.fault("There is no model. " + no_model_);
+      view_.fault("There is no model: " + no_model_);
     } else {
       stage_.print(safe_name(model_name(), 200));
       view_.note("/model PROVIDER:NAME takes another one.");

@@ -22,6 +22,19 @@ namespace {
 
 constexpr int most_tries = 10;
 
+// Nothing when the person leaves it. What was written with a mistake is there to be corrected.
+Task<std::optional<Json>> edited_arguments(Stage::Question& asked, std::string text) {
+  for (int tried = 0; tried < most_tries; ++tried) {
+    auto written = co_await asked.ask("Arguments: ", text);
+    if (!written) co_return std::nullopt;
+    auto arguments = parse_json(*written);
+    if (arguments && arguments->is_object()) co_return std::move(*arguments);
+    asked.say(fault_line(arguments ? std::string("that is not a JSON object") : arguments.error().message()));
+    text = std::move(*written);
+  }
+  co_return std::nullopt;
+}
+
 Settings for_sign_in(Settings settings) {
   settings.command = Command::login;
   settings.words.clear();
@@ -62,10 +75,11 @@ Task<bool> Chat::permit(PermissionQuestion question) {
   asked.say(permission_lines(question, view_.look()));
   for (int tried = 0; tried < most_tries; ++tried) {
     const auto typed = co_await asked.ask(permission_prompt(possible));
+    view_.answered(question.context.call_id);
     if (!typed) co_return false;
     const auto answer = permission_answer(*typed, possible);
     if (!answer) {
-      asked.say(permission_help(question, possible));
+      for (const auto& line : permission_help(question, possible)) asked.say(wrapped_lines(line, stage_.room()));
       continue;
     }
     switch (answer->kind) {
@@ -82,13 +96,8 @@ Task<bool> Chat::permit(PermissionQuestion question) {
         throw Error(Errc::denied, fmt::format("the user did not allow this call and says: {}", *why));
       }
       case PermissionAnswer::Kind::edit: {
-        const auto written = co_await asked.ask("Arguments: ", safe_json(question.arguments.text()));
-        if (!written) continue;
-        auto arguments = parse_json(*written);
-        if (!arguments || !arguments->is_object()) {
-          asked.say(fault_line(arguments ? std::string("that is not a JSON object") : arguments.error().message()));
-          continue;
-        }
+        const auto arguments = co_await edited_arguments(asked, safe_json(question.arguments.text()));
+        if (!arguments) continue;
         if (*arguments == question.arguments.value()) co_return true;
         grants_.add(question, *arguments);
         throw Error(Errc::denied,

@@ -93,21 +93,28 @@ void ChatView::heard(const AgentEvent& event) {
     thinking_ = false;
     stage_.print(indent(call_lines(call->use, here)));
     running_.insert_or_assign(event.sub_agent + "/" + call->use.id,
-                              Running{call->use.name, event.sub_agent, clock_.now(), {}});
+                              Running{call->use.name, event.sub_agent, clock_.now(), {}, call->call});
   } else if (const auto* progress = std::get_if<AgentToolProgress>(&event.what)) {
     const auto found = running_.find(event.sub_agent + "/" + progress->id);
     if (found != running_.end()) found->second.progress = progress->progress;
   } else if (const auto* result = std::get_if<AgentToolResult>(&event.what)) {
-    running_.erase(event.sub_agent + "/" + result->id);
-    stage_.print(indent(result_lines(*result, !running_.empty(), here)));
+    auto shown = *result;
+    if (const auto found = running_.find(event.sub_agent + "/" + result->id); found != running_.end()) {
+      if (found->second.asked) {
+        shown.took = std::chrono::duration_cast<std::chrono::milliseconds>(clock_.now() - found->second.begun);
+      }
+      running_.erase(found);
+    }
+    stage_.print(indent(result_lines(shown, !running_.empty(), here)));
   } else if (const auto* retry = std::get_if<AgentRetry>(&event.what)) {
     // What came of the answer is void.
     splitter_ = {};
-    note(fmt::format("The model did not answer ({}); attempt {} of {} follows.", message_line(retry->retry.reason, 300),
+    note(fmt::format("The model did not answer ({}); attempt {} of {} follows.", message_line(retry->retry.reason, 500),
                      retry->retry.attempt, retry->retry.of));
   } else if (const auto* notice = std::get_if<AgentNotice>(&event.what)) {
     note(message_line(notice->text, 1000));
   } else if (const auto* compacted = std::get_if<AgentCompacted>(&event.what)) {
+    was_shortened = was_shortened || own;
     note(fmt::format("The conversation was shortened: {} tokens, {} before.", grouped(compacted->tokens_after),
                      grouped(compacted->tokens_before)));
   } else if (const auto* begun = std::get_if<SubAgentBegun>(&event.what)) {
@@ -120,6 +127,14 @@ void ChatView::heard(const AgentEvent& event) {
     sub_agents_.erase(event.sub_agent);
   }
   update();
+}
+
+void ChatView::answered(std::uint64_t call) {
+  for (auto& [id, run] : running_) {
+    if (call == 0 || run.call != call) continue;
+    run.begun = clock_.now();
+    run.asked = true;
+  }
 }
 
 void ChatView::update(bool turn) {

@@ -3,6 +3,7 @@
 // asks nobody. Loop thread only; the stage outlives it.
 #pragma once
 
+#include <cstdint>
 #include <deque>
 #include <map>
 #include <optional>
@@ -30,6 +31,9 @@ class ChatView {
   bool is_busy() const noexcept { return begun_.has_value(); }
 
   void heard(const AgentEvent& event);
+  bool was_shortened = false;  // the conversation was shortened; whoever wants to know sets it to false before
+  // The person was asked about the call with this number: its time begins now.
+  void answered(std::uint64_t call);
   // What the model wrote so far is shown, finished or not.
   void finish_text();
 
@@ -49,6 +53,8 @@ class ChatView {
     std::string sub_agent;
     Clock::TimePoint begun;
     std::optional<Progress> progress;
+    std::uint64_t call = 0;
+    bool asked = false;
   };
   void show(const std::vector<std::string>& blocks);
   std::chrono::seconds since(Clock::TimePoint begun) const;

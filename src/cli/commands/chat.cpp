@@ -10,6 +10,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <patchbay/config.h>
+
 #include "base/as_result.h"
 #include "base/exit_code.h"
 #include "base/loop_clock.h"
@@ -95,6 +97,11 @@ int chat(const Settings& settings, Io& io, const Runtime& runtime) {
   if (!io.in_is_terminal || !io.out_is_terminal) {
     throw Error(Errc::invalid_argument,
                 "a conversation needs a terminal, and this is none; for one answer in a script: patchbay -p 'TEXT'");
+  }
+  if (process_environment()("TERM") == "dumb") {
+    throw Error(Errc::invalid_argument,
+                "a conversation needs a terminal that can move its cursor, and TERM is \"dumb\"; for one answer: "
+                "patchbay -p 'TEXT'");
   }
   auto options = agent_host_options(settings, io);
 

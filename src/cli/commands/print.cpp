@@ -45,6 +45,7 @@ Format format_of(const Settings& settings) {
 // A pipe that somebody holds open and never writes to must not hold us up where
 // words are given as well.
 constexpr int wait_for_stdin_ms = 3000;
+constexpr std::size_t most_refusals_told = 5;
 
 // Servers have ended and everything is written by then, if anybody reads.
 constexpr std::chrono::milliseconds after_interrupt{10'000};
@@ -143,6 +144,7 @@ class Printed {
       if (io_.out_is_terminal && !answer.structured) text = clean_for_display(text);
       if (!text.empty() && !text.ends_with('\n')) text += '\n';
       if (!text.empty()) output_.put(std::move(text));
+      tell_refused(answer);
     } else {
       last(answer_json(answer, end(), run()));
     }
@@ -165,6 +167,17 @@ class Printed {
         break;
     }
     return 130;
+  }
+
+  // The JSON lists them; whoever reads the text would not know why nothing was done.
+  void tell_refused(const AgentAnswer& answer) {
+    std::vector<std::string> told;
+    for (const auto& call : answer.denied) {
+      if (std::ranges::find(told, call.reason) == told.end()) told.push_back(call.reason);
+    }
+    for (std::size_t i = 0; i < told.size() && i < most_refusals_told; ++i) say(message_line(told[i], 300));
+    if (told.size() > most_refusals_told) say(fmt::format("and {} more", told.size() - most_refusals_told));
+    if (!told.empty() && !settings_.plan) say("--allowedTools mcp__SERVER__TOOL allows calls that no rule decides");
   }
 
   int failed(const Error& given) {

@@ -20,10 +20,10 @@ constexpr auto commands = std::to_array<SlashEntry>({
     {Slash::cost, "cost", "", "Tokens that were used, and how the cache did", true},
     {Slash::help, "help", "", "This list", true},
     {Slash::mcp, "mcp", "[SERVER] | reconnect|enable|disable|login SERVER",
-     "Servers: how they are, what they offer, what passed last", true},
+     "How servers are, what they offer, what passed last", true},
     {Slash::model, "model", "[PROVIDER:NAME]", "Which model answers; another one", false},
     {Slash::permissions, "permissions", "[TOOL]", "What was allowed, and what rules say about a tool", true},
-    {Slash::plan, "plan", "", "Plan mode on or off: only tools that only read are called", true},
+    {Slash::plan, "plan", "", "Plan mode on or off: only tools that only read", true},
     {Slash::quit, "quit", "", "Leave; the conversation is kept", true},
     {Slash::resume, "resume", "[ID]", "Go on with another conversation of this directory", false},
     {Slash::tools, "tools", "[WORD…]", "Tools, or one of them in full", true},
@@ -86,15 +86,15 @@ std::vector<std::string> slash_help() {
                               words.size() + command.name.size() > 24 ? "\n                            " : "",
                               command.about));
   }
-  out.insert(out.end(),
-             {
-                 "  /mcp__SERVER__PROMPT …    A prompt of a server as your message",
-                 "  @FILE  @SERVER:URI        A file or a resource with your message",
-                 "  !COMMAND                  Run a command; the model is told with your next message",
-                 "Keys: Enter sends, Alt-Enter or \\ and Enter begins a line, Tab completes, Up and Ctrl-R",
-                 "go back to what you said, Ctrl-C interrupts a call, twice the turn, and leaves at an empty",
-                 "prompt. What you send while the model works is said when it is done.",
-             });
+  out.insert(out.end(), {
+                            "  /mcp__SERVER__PROMPT …    A prompt of a server as your message",
+                            "  @FILE  @SERVER:URI        A file or a resource with your message",
+                            "  !COMMAND                  Run a command; its output goes with your message",
+                            "Keys: Enter sends, Alt-Enter or \\ and Enter begins a line, Tab completes,",
+                            "Up and Ctrl-R go back to what you said, Ctrl-C interrupts a call, twice the",
+                            "turn; at an empty prompt, twice, it leaves. What you send while the model",
+                            "works is said when it is done.",
+                        });
   return out;
 }
 
