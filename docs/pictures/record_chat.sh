@@ -49,11 +49,11 @@ typed 'clear; patchbay chat --model script:model.json'
 wait_for '>'
 typed 'What is left to do?'
 wait_for 'Call it?'
-terminal send-keys -t 0 y
+typed y
 wait_for 'cross one out'
 typed 'Yes, the plants'
 wait_for 'Call it?'
-terminal send-keys -t 0 y
+typed y
 wait_for 'one line now'
 sleep 0.5 # until the prompt is back
 shown | python3 terminal.py $columns 'patchbay chat: a tool of a server is asked about, called, and a file is edited' > chat.svg
