@@ -25,7 +25,9 @@ struct Desk {
 };
 
 // The value of one field; nothing when it is left out. `ended`: the user has left the form.
-Task<std::optional<Json>> ask_field(const FormField& field, Desk& desk, bool& ended) {
+// `place`: "3 of 13", where all are asked about one after the other.
+Task<std::optional<Json>> ask_field(const FormField& field, std::string place, Desk& desk, bool& ended) {
+  if (!place.empty()) desk.held.say(place + "\n");
   desk.held.say(field_about(field, desk.columns));
   for (int tried = 0; tried < most_tries; ++tried) {
     desk.held.say(field_prompt(field));
@@ -94,7 +96,7 @@ Task<ElicitResult::Action> review(const QuestionForm& form, Json& content, std::
       if (change == nullptr) desk.held.say("  There is no such field; type its number or its name.\n");
     }
     bool ended = false;
-    auto value = co_await ask_field(*change, desk, ended);
+    auto value = co_await ask_field(*change, {}, desk, ended);
     if (ended) co_return Action::cancel;
     if (value) {
       content[change->name] = std::move(*value);
@@ -118,9 +120,12 @@ Task<ElicitResult> ask_form(ElicitRequest question, std::string server, Desk& de
   if (said == false) answer.action = ElicitResult::Action::decline;
   if (said != true) co_return answer;
   Json content = Json::object();
+  std::size_t number = 0;
   for (const auto& field : form->fields) {
+    ++number;
+    auto place = form->fields.size() > 1 ? fmt::format("{} of {}", number, form->fields.size()) : std::string();
     bool ended = false;
-    auto value = co_await ask_field(field, desk, ended);
+    auto value = co_await ask_field(field, std::move(place), desk, ended);
     if (ended) co_return answer;
     if (value) content[field.name] = std::move(*value);
   }

@@ -126,6 +126,7 @@ Task<int> overview(Context& context) {
     next += fmt::format("  {}\n", call_line(*shown));
   }
   next += "  patchbay tools --json\n";
+  next += "  patchbay chat      a model that uses these tools\n";
   if (context.host.config().servers.empty()) next += "  patchbay add NAME -- COMMAND    (or: patchbay add NAME URL)\n";
   std::vector<std::string> pending;
   for (const auto& status : context.statuses()) {
