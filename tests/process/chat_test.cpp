@@ -83,9 +83,10 @@ TEST_F(ChatInTmux, ACallIsShownAskedAboutAndAnswered) {
   ASSERT_TRUE(tmux.wait_for("/help")) << tmux.screen();
   tmux.enter("say ping");
   ASSERT_TRUE(tmux.wait_for("Call it?")) << tmux.screen();
-  EXPECT_THAT(tmux.screen(), AllOf(HasSubstr("I will ask it."), HasSubstr("* mcp__fake__echo(text: \"ping\")"),
-                                   HasSubstr("wants to call \"echo\" of the server \"fake\""),
-                                   HasSubstr("text: \"ping\""), HasSubstr("[y/t/s/a/e/n/w/?]")));
+  EXPECT_THAT(tmux.screen(),
+              AllOf(HasSubstr("I will ask it."), HasSubstr("* mcp__fake__echo(text: \"ping\")"),
+                    HasSubstr("wants to call \"echo\" of the server \"fake\""), HasSubstr("text: \"ping\""),
+                    HasSubstr("y once · always: t tool"), HasSubstr("[y/t/s/a/e/n/w/?]")));
   tmux.enter("maybe");
   ASSERT_TRUE(tmux.wait_for("yes, this once")) << tmux.screen();
   tmux.enter("t");
@@ -153,11 +154,15 @@ TEST_F(ChatInTmux, AServerOfTheProjectIsAskedAboutBeforeItStarts) {
                      {"--allowedTools", "mcp__fake__echo"}),
             at(100, 40));
   ASSERT_TRUE(tmux.wait_for("/help")) << tmux.screen();
-  tmux.enter("go");
+  tmux.enter("/mcp");
+  ASSERT_TRUE(tmux.wait_for("or now: /mcp fake")) << tmux.screen();
+  tmux.enter("/mcp fake");
   ASSERT_TRUE(tmux.wait_for("Start it?")) << tmux.screen();
   tmux.enter("y");
+  ASSERT_TRUE(tmux.wait_for("The add tool")) << tmux.screen();
+  tmux.enter("go");
   ASSERT_TRUE(tmux.wait_for("Done.")) << tmux.screen();
-  EXPECT_THAT(tmux.screen(), AllOf(HasSubstr("Approved \"fake\""), HasSubstr("  > ping")));
+  EXPECT_THAT(tmux.all(), AllOf(HasSubstr("Approved \"fake\""), HasSubstr("  > ping")));
   tmux.keys({"C-d"});
   expect_restored(tmux.left());
   expect_gentle(tmux.bytes());
@@ -212,6 +217,7 @@ TEST_F(ChatInTmux, AFormIsFilledInOnASmallScreen) {
   ASSERT_TRUE(tmux.wait_for("(Enter: cancel)")) << tmux.screen();
   tmux.enter("y");
   ASSERT_TRUE(tmux.wait_for("name (a text; Enter: leave it out):")) << tmux.screen();
+  EXPECT_THAT(tmux.screen(), HasSubstr("1 of 3"));
   tmux.enter("Ada");
   ASSERT_TRUE(tmux.wait_for("size (a whole number; Enter: 7):")) << tmux.screen();
   tmux.keys({"Enter"});
@@ -393,7 +399,33 @@ TEST_F(ChatInTmux, ACommandThatDoesNothingSaysSo) {
   ASSERT_TRUE(tmux.wait_for("/resume lists")) << tmux.screen();
   tmux.enter("/connect /no/such/server");
   ASSERT_TRUE(tmux.wait_for("patchbay: /no/such/server does not exist")) << tmux.screen();
-  EXPECT_THAT(tmux.screen(), Not(HasSubstr("1 failed")));
+  EXPECT_THAT(tmux.screen(), AllOf(Not(HasSubstr("1 failed")), Not(HasSubstr("Failed to connect"))));
+}
+
+TEST_F(ChatInTmux, WhatIsWrittenIsShownOnceAndAResultInFullWhenAskedFor) {
+  Tmux tmux(
+      scripted(
+          R"({"calls": [{"name": "write_file", "input": {"path": "n.txt", "content": "one\ntwo\nthree\nfour\nfive\nsix\nseven\nlast-of-all\n"}}]},
+             {"calls": [{"name": "read_file", "input": {"path": "n.txt"}}]}, {"text": "Done."})"),
+      at(100, 50));
+  ASSERT_TRUE(tmux.wait_for("/help")) << tmux.screen();
+  tmux.enter("/last");
+  ASSERT_TRUE(tmux.wait_for("No result was shown in part")) << tmux.screen();
+  tmux.enter("look at @nofile.txt");
+  ASSERT_TRUE(tmux.wait_for("Call it?")) << tmux.screen();
+  EXPECT_THAT(tmux.screen(), HasSubstr("@nofile.txt: there is no such file"));
+  const auto asked = tmux.screen();
+  EXPECT_EQ(asked.find("+ last-of-all"), asked.rfind("+ last-of-all")) << asked;
+  EXPECT_THAT(asked, HasSubstr("+ last-of-all"));
+  tmux.enter("y");
+  ASSERT_TRUE(tmux.wait_for("Done.")) << tmux.screen();
+  const auto done = tmux.all();
+  EXPECT_EQ(done.find("+ last-of-all"), done.rfind("+ last-of-all")) << done;
+  EXPECT_THAT(done, HasSubstr(": /last"));
+  tmux.enter("/last");
+  ASSERT_TRUE(tmux.wait_for("read_file:")) << tmux.screen();
+  const auto all = tmux.all();
+  EXPECT_NE(all.find("last-of-all", all.find("read_file:")), std::string::npos) << all;
 }
 
 TEST_F(ChatInTmux, WithoutColoursNothingIsColoured) {

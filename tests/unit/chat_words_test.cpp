@@ -35,7 +35,11 @@ TEST(ChatWords, ACallIsALineAndAnEditIsADifference) {
       {{.name = "write", .input = {{"file_path", "a"}, {"content", "new\033[2J"}}},
        {R"(* write(file_path: "a", content: "new\x1b[2J"))", R"(    + new\x1b[2J)"}},
   };
-  for (const auto& one : table) EXPECT_THAT(call_lines(one.use, look), ElementsAreArray(one.lines)) << one.use.name;
+  for (const auto& one : table) {
+    std::vector<std::string> lines{call_line(one.use, look)};
+    for (auto& line : edit_lines(one.use, look)) lines.push_back(std::move(line));
+    EXPECT_THAT(lines, ElementsAreArray(one.lines)) << one.use.name;
+  }
 }
 
 AgentToolResult result(std::string text, AgentToolResult::End end = AgentToolResult::End::answered) {
@@ -46,7 +50,7 @@ TEST(ChatWords, OfAResultTheFirstLinesAndHowItEnded) {
   using End = AgentToolResult::End;
   EXPECT_THAT(result_lines(result("one\n\ttwo \033[31mred"), false, look), ElementsAre("  > one", "        two red"));
   EXPECT_THAT(result_lines(result("1\n2\n3\n4\n5\n6\n7\n8"), false, look),
-              ElementsAre("  > 1", "    2", "    3", "    4", "    5", "    … 3 more lines"));
+              ElementsAre("  > 1", "    2", "    3", "    4", "    5", "    … 3 more lines: /last"));
   EXPECT_THAT(result_lines(result("\n"), false, look), ElementsAre("  > done, without a text"));
   EXPECT_THAT(result_lines(result("x"), true, look), ElementsAre("  > look: 1 line", "    x"));
   EXPECT_THAT(result_lines(result("why", End::failed), false, look), ElementsAre("  > failed", "    why"));
@@ -57,6 +61,10 @@ TEST(ChatWords, OfAResultTheFirstLinesAndHowItEnded) {
   slow.took = std::chrono::milliseconds(83'000);
   slow.end = End::interrupted;
   EXPECT_THAT(result_lines(slow, false, look), ElementsAre("  > interrupted (1 min 23 s)"));
+  EXPECT_FALSE(is_cut(result("1\n2\n3\n4\n5\n6")));
+  EXPECT_FALSE(is_cut(slow));
+  EXPECT_TRUE(is_cut(result("1\n2\n3\n4\n5\n6\n7")));
+  EXPECT_EQ(whole_result(result("1\n\t2\033[31m\n3\n")), "look:\n1\n    2\n3\n");
   auto kept = result("1\n2\n3\n4\n5\n6\n7\n8");
   kept.result.handle = "@result:abc";
   EXPECT_THAT(result_lines(kept, false, look).back(), HasSubstr("kept as @result:abc"));
@@ -102,6 +110,27 @@ TEST(ChatWords, AnEditHidesNoOtherArgument) {
     all += line + "\n";
   }
   EXPECT_THAT(all, AllOf(HasSubstr("run: "), HasSubstr("rm -r /"), HasSubstr("text: "), HasSubstr("+ 2")));
+}
+
+TEST(ChatWords, WhatAnEditWritesIsInTheQuestionOnce) {
+  for (const char* content : {"only-once", "first\nonly-once\n"}) {
+    std::string all;
+    for (const auto& line : permission_lines(question({{"path", "a"}, {"content", content}}), {.columns = 400})) {
+      all += line + "\n";
+    }
+    const auto at = all.find("only-once");
+    EXPECT_NE(at, std::string::npos) << all;
+    EXPECT_EQ(all.rfind("only-once"), at) << all;
+  }
+}
+
+TEST(ChatWords, TheLettersAreExplainedOnALine) {
+  using enum GrantScope;
+  EXPECT_EQ(permission_legend({arguments, tool, server}),
+            "y once · always: t tool, s server, a same call · e edit · n no · w no, and why");
+  EXPECT_EQ(permission_legend({arguments, tool}),
+            "y once · always: t tool, a same call · e edit · n no · w no, and why");
+  EXPECT_EQ(permission_legend({}), "y once · n no · w no, and why");
 }
 
 TEST(ChatWords, WhatIsNotOfferedIsNoAnswer) {

@@ -215,6 +215,8 @@ void Chat::heard(const HostEvent& event) {
   show_standing();
   if (status.state != ServerState::failed && status.state != ServerState::needs_auth) return;
   if (!status.error || status.reason == ServerReason::connecting) return;
+  // /connect says it itself.
+  if (!connecting_.empty() && status.name == connecting_) return;
   const auto failure = shown_failure(status.name, status.origin.scope, *status.error);
   view_.note(
       fmt::format("[mcp] {} \"{}\": {}\n{}",

@@ -125,6 +125,7 @@ class Chat {
   bool told_waits_ = false;  // something was told to the agent that it is to be sent for
   std::size_t interrupts_ = 0;
   Spawned doing_;                      // what at_once() does
+  std::string connecting_;             // the server that /connect waits for
   std::string for_model_;              // what the person's own commands printed, for the next message
   std::vector<std::string> kept_ids_;  // of the list that was shown last
 

@@ -70,6 +70,13 @@ Task<void> Chat::command(Slash command, std::string rest) {
       co_await agent_->compact();
       if (!view_.was_shortened) view_.note("There is nothing to shorten yet.");
       break;
+    case Slash::last:
+      if (view_.last_result().empty()) {
+        view_.note("No result was shown in part.");
+      } else {
+        stage_.print(view_.last_result());
+      }
+      break;
     case Slash::mcp:
       co_await mcp(std::move(rest));
       break;
@@ -111,7 +118,8 @@ Task<void> Chat::mcp(std::string rest) {
   co_await host.prepare();
   if (words.empty()) {
     std::string out;
-    for (const auto& given : host.status()) {
+    const auto all = host.status();
+    for (const auto& given : all) {
       const auto status = house_->secrets->without(given);
       ToolCount tools;
       for (const auto& tool : host.catalog()->tools()) tools.listed += tool.server == status.name ? 1 : 0;
@@ -120,6 +128,11 @@ Task<void> Chat::mcp(std::string rest) {
       out += line.ends_with('\n') ? line : line + "\n";
     }
     stage_.print(out.empty() ? no_servers_text() : out);
+    const auto waits = std::ranges::find_if(all, awaits_approval);
+    if (waits != all.end()) {
+      view_.note(fmt::format("What awaits approval is asked about with your next message, or now: /mcp{}",
+                             shell_operands({waits->name})));
+    }
     view_.note("/mcp SERVER shows what one offers; /mcp reconnect, enable, disable, login SERVER.");
     co_return;
   }
@@ -254,7 +267,10 @@ Task<void> Chat::connect_server(std::string rest) {
   if (parsed.servers.empty()) throw Error(Errc::invalid_argument, "that is neither a URL nor a command");
   busy(fmt::format("Connecting to {}", safe_name(name, 60)));
   host.add_server(parsed.servers.front());
-  co_await host.start({name});
+  connecting_ = name;
+  auto started = co_await as_result(host.start({name}));
+  connecting_.clear();
+  if (!started) throw std::move(started).error();
   std::optional<Error> failed;
   for (const auto& status : host.status()) {
     if (status.name != name) continue;

@@ -81,7 +81,7 @@ struct Added {
   std::string note;
 };
 
-// Nothing where there is no such file: then it is just a word.
+// Nothing where there is no such file.
 std::optional<Added> read_mentioned(const FileMention& mention, const std::string& directory) {
   const auto path = absolute_path(mention.path, directory);
   std::error_code error;
@@ -159,8 +159,13 @@ Task<ChatInput> chat_input(ModelTools& tools, std::string text, std::string dire
     for (const auto& file : files) all.push_back(read_mentioned(file, directory));
     return all;
   });
-  for (auto& one : added) {
-    if (!one) continue;
+  for (std::size_t i = 0; i < added.size(); ++i) {
+    auto& one = added[i];
+    if (!one) {
+      out.notes.push_back(
+          fmt::format("{}: there is no such file; it is sent as a word", safe_name(files[i].word, 200)));
+      continue;
+    }
     out.input.text += one->text;
     if (one->image) out.input.images.push_back(std::move(*one->image));
     out.notes.push_back(std::move(one->note));

@@ -72,7 +72,9 @@ Task<bool> Chat::permit(PermissionQuestion question) {
   if (grants_.cover(question)) co_return true;
   const auto possible = possible_grants(question);
   Stage::Question asked(stage_);
+  view_.asked(question.context.call_id);
   asked.say(permission_lines(question, view_.look()));
+  asked.say(wrapped(permission_legend(possible), stage_.room(), "  "));
   for (int tried = 0; tried < most_tries; ++tried) {
     const auto typed = co_await asked.ask(permission_prompt(possible));
     view_.answered(question.context.call_id);

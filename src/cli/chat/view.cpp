@@ -91,9 +91,10 @@ void ChatView::heard(const AgentEvent& event) {
   } else if (const auto* call = std::get_if<AgentToolCall>(&event.what)) {
     if (own) finish_text();
     thinking_ = false;
-    stage_.print(indent(call_lines(call->use, here)));
-    running_.insert_or_assign(event.sub_agent + "/" + call->use.id,
-                              Running{call->use.name, event.sub_agent, clock_.now(), {}, call->call});
+    stage_.print(indent({call_line(call->use, here)}));
+    running_.insert_or_assign(
+        event.sub_agent + "/" + call->use.id,
+        Running{call->use.name, event.sub_agent, clock_.now(), {}, call->call, false, edit_lines(call->use, here)});
   } else if (const auto* progress = std::get_if<AgentToolProgress>(&event.what)) {
     const auto found = running_.find(event.sub_agent + "/" + progress->id);
     if (found != running_.end()) found->second.progress = progress->progress;
@@ -103,8 +104,10 @@ void ChatView::heard(const AgentEvent& event) {
       if (found->second.asked) {
         shown.took = std::chrono::duration_cast<std::chrono::milliseconds>(clock_.now() - found->second.begun);
       }
+      if (!found->second.edit.empty()) stage_.print(indent(std::move(found->second.edit)));
       running_.erase(found);
     }
+    if (is_cut(*result)) last_result_ = whole_result(*result);
     stage_.print(indent(result_lines(shown, !running_.empty(), here)));
   } else if (const auto* retry = std::get_if<AgentRetry>(&event.what)) {
     // What came of the answer is void.
@@ -127,6 +130,12 @@ void ChatView::heard(const AgentEvent& event) {
     sub_agents_.erase(event.sub_agent);
   }
   update();
+}
+
+void ChatView::asked(std::uint64_t call) {
+  for (auto& [id, run] : running_) {
+    if (call != 0 && run.call == call) run.edit.clear();
+  }
 }
 
 void ChatView::answered(std::uint64_t call) {

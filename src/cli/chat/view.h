@@ -32,8 +32,12 @@ class ChatView {
 
   void heard(const AgentEvent& event);
   bool was_shortened = false;  // the conversation was shortened; whoever wants to know sets it to false before
-  // The person was asked about the call with this number: its time begins now.
+  // The person is asked about the call with this number, and sees in the question what it edits.
+  void asked(std::uint64_t call);
+  // They have answered: its time begins now.
   void answered(std::uint64_t call);
+  // All of the last result of which only the beginning was shown; empty: there was none.
+  const std::string& last_result() const noexcept { return last_result_; }
   // What the model wrote so far is shown, finished or not.
   void finish_text();
 
@@ -55,6 +59,7 @@ class ChatView {
     std::optional<Progress> progress;
     std::uint64_t call = 0;
     bool asked = false;
+    std::vector<std::string> edit = {};  // what it changes; shown with its result, unless the question showed it
   };
   void show(const std::vector<std::string>& blocks);
   std::chrono::seconds since(Clock::TimePoint begun) const;
@@ -69,6 +74,7 @@ class ChatView {
   bool thinking_ = false;
   std::map<std::string, Running> running_;  // by the id of the use
   std::map<std::string, std::string> sub_agents_;
+  std::string last_result_;
   std::vector<std::string> queued_;
   std::string hint_;
   std::string standing_;

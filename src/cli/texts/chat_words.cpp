@@ -111,7 +111,7 @@ std::string elapsed_text(std::chrono::seconds time) {
   return fmt::format("{} min {} s", time.count() / 60, time.count() % 60);
 }
 
-std::vector<std::string> call_lines(const ModelToolUse& use, const ChatLook& look) {
+std::string call_line(const ModelToolUse& use, const ChatLook& look) {
   const auto name = safe_name(use.name, 100);
   // More than a line of it is never shown.
   const auto arguments = visible_message(cut_utf8(arguments_text(use), 4096));
@@ -119,7 +119,11 @@ std::vector<std::string> call_lines(const ModelToolUse& use, const ChatLook& loo
   if (look.color && line.size() > 2 + name.size()) {
     line = fmt::format("* \033[1m{}\033[0m{}", name, line.substr(2 + name.size()));
   }
-  std::vector<std::string> out{std::move(line)};
+  return line;
+}
+
+std::vector<std::string> edit_lines(const ModelToolUse& use, const ChatLook& look) {
+  std::vector<std::string> out;
   const auto columns = look.columns > 8 ? look.columns - 4 : look.columns;
   for (auto& one : terminal::shown_diff(edit_of(use.input, most_diff_lines), {columns, look.color})) {
     out.push_back("    " + one);
@@ -160,10 +164,23 @@ std::vector<std::string> result_lines(const AgentToolResult& result, bool named,
   const auto shown = lines.size() > shown_result_lines + 1 ? shown_result_lines : lines.size();
   for (std::size_t i = 0; i < shown; ++i) add(lines[i], failed ? "31" : "2");
   if (lines.size() > shown) {
-    auto rest = fmt::format("… {}", plural(lines.size() - shown, "more line"));
+    auto rest = fmt::format("… {}: /last", plural(lines.size() - shown, "more line"));
     if (!result.result.handle.empty()) rest += ", kept as " + result.result.handle;
     add(rest, "2");
   }
+  return out;
+}
+
+bool is_cut(const AgentToolResult& result) {
+  using End = AgentToolResult::End;
+  return (result.end == End::answered || result.end == End::failed) &&
+         lines_of(text_of_blocks(result.result)).size() > shown_result_lines + 1;
+}
+
+std::string whole_result(const AgentToolResult& result) {
+  std::string out = fmt::format("{}:\n", safe_name(result.name, 100));
+  for (const auto& line : lines_of(text_of_blocks(result.result))) out += line + "\n";
+  if (!result.result.handle.empty()) out += fmt::format("The rest is kept as {}\n", result.result.handle);
   return out;
 }
 
@@ -230,13 +247,17 @@ std::vector<std::string> permission_lines(const PermissionQuestion& question, co
   for (auto& line : wrapped(title, look.columns, "      | ")) out.push_back(painted(std::move(line), "1", look));
   const auto& arguments = question.arguments.value();
   const auto edited = edit_members(arguments);
-  const auto diff = edit_of(arguments, 100'000);
+  const auto has_lines = [&](std::string_view member) {
+    return !member.empty() && arguments[member].as_text().find('\n') != std::string_view::npos;
+  };
+  // What is on one line anyhow is read best as it is, and once is enough.
+  const auto diff = has_lines(edited.before) || has_lines(edited.now) ? edit_of(arguments, 100'000)
+                                                                      : std::vector<terminal::DiffLine>();
   if (!arguments.is_object() || arguments.members().empty()) {
     add("    without arguments");
   } else {
     for (const auto& [key, value] : arguments.members()) {
-      const bool in_diff = !diff.empty() && (key == edited.before || key == edited.now) &&
-                           value.as_text().find('\n') != std::string_view::npos;
+      const bool in_diff = !diff.empty() && (key == edited.before || key == edited.now) && has_lines(key);
       if (in_diff) continue;
       const auto whole = value.is_string() ? std::string(value.as_text()) : to_text(value);
       const auto shown = cut_utf8(whole, longest_argument);
@@ -279,6 +300,18 @@ std::vector<Choice> choices_of(const std::vector<GrantScope>& possible) {
 }
 
 }  // namespace
+
+std::string permission_legend(const std::vector<GrantScope>& possible) {
+  const auto can = [&](GrantScope scope) { return std::ranges::find(possible, scope) != possible.end(); };
+  std::vector<std::string> always;
+  if (can(GrantScope::tool)) always.emplace_back("t tool");
+  if (can(GrantScope::server)) always.emplace_back("s server");
+  if (can(GrantScope::arguments)) always.emplace_back("a same call");
+  std::string out = "y once";
+  if (!always.empty()) out += " · always: " + join(always, ", ");
+  if (can(GrantScope::arguments)) out += " · e edit";
+  return out + " · n no · w no, and why";
+}
 
 std::string permission_prompt(const std::vector<GrantScope>& possible) {
   std::string letters;

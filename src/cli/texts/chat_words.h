@@ -27,10 +27,15 @@ std::string dimmed(std::string text, const ChatLook& look);
 // "4 s", "1 min 12 s".
 std::string elapsed_text(std::chrono::seconds time);
 
-// One line with the arguments, and below it what an edit changes.
-std::vector<std::string> call_lines(const ModelToolUse& use, const ChatLook& look);
+// One line with the arguments.
+std::string call_line(const ModelToolUse& use, const ChatLook& look);
+// What stands below it for an edit: what it changes. Of other calls nothing.
+std::vector<std::string> edit_lines(const ModelToolUse& use, const ChatLook& look);
 // The first lines of what came of it. `named`: other calls run as well, so say whose it is.
 std::vector<std::string> result_lines(const AgentToolResult& result, bool named, const ChatLook& look);
+// Whether those are not all of its lines; and all of them, cleaned, under the name of the tool.
+bool is_cut(const AgentToolResult& result);
+std::string whole_result(const AgentToolResult& result);
 // "read_file 12 s  3/10  reading", for the line that is drawn again.
 std::string progress_text(std::string_view name, std::chrono::seconds time, const std::optional<Progress>& progress);
 
@@ -46,6 +51,8 @@ struct PermissionAnswer {
 };
 // Which tool of which server, all arguments, and why it is asked about.
 std::vector<std::string> permission_lines(const PermissionQuestion& question, const ChatLook& look);
+// What the letters mean, shorter than permission_help: stands above the prompt.
+std::string permission_legend(const std::vector<GrantScope>& possible);
 // "Call it? [y/t/s/a/e/n/w/?] "
 std::string permission_prompt(const std::vector<GrantScope>& possible);
 std::vector<std::string> permission_help(const PermissionQuestion& question, const std::vector<GrantScope>& possible);

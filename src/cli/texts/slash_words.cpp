@@ -19,6 +19,7 @@ constexpr auto commands = std::to_array<SlashEntry>({
     {Slash::context, "context", "", "What fills the context of the model", true},
     {Slash::cost, "cost", "", "Tokens that were used, and how the cache did", true},
     {Slash::help, "help", "", "This list", true},
+    {Slash::last, "last", "", "The whole of the last result that was shown in part", true},
     {Slash::mcp, "mcp", "[SERVER] | reconnect|enable|disable|login SERVER",
      "How servers are, what they offer, what passed last", true},
     {Slash::model, "model", "[PROVIDER:NAME]", "Which model answers; another one", false},

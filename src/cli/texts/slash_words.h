@@ -20,6 +20,7 @@ enum class Slash : std::uint8_t {
   context,
   cost,
   help,
+  last,
   mcp,
   model,
   permissions,
