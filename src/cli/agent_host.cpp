@@ -133,6 +133,11 @@ std::string conversation_to_resume(const Settings& settings) {
   throw Error(Errc::invalid_argument, std::move(text));
 }
 
+Error not_resumed(const Error& error) {
+  if (error.code() != Errc::invalid_argument) return error;
+  return error.with_message(error.message() + "; to choose one of this directory: patchbay chat --resume");
+}
+
 BeginWait wait_for_servers(BeginWait otherwise) {
   const auto said = process_environment()("MCP_CONNECTION_NONBLOCKING");
   if (!said || said->empty()) return otherwise;

@@ -66,6 +66,9 @@ AgentOptions agent_options(const Settings& settings);
 // Errc::invalid_argument when there is none, or when nobody said which. Blocking; has a loop of its own.
 std::string conversation_to_resume(const Settings& settings);
 
+// Of a conversation that --resume names and that is not there: how to find those that are.
+Error not_resumed(const Error& error);
+
 // The directory that the agent works in: that of --root, else the current one.
 std::string agent_directory(const Settings& settings);
 

@@ -428,6 +428,33 @@ TEST_F(ChatInTmux, WhatIsWrittenIsShownOnceAndAResultInFullWhenAskedFor) {
   EXPECT_NE(all.find("last-of-all", all.find("read_file:")), std::string::npos) << all;
 }
 
+TEST_F(ChatInTmux, WhatToTypeIsNamedAsItIsTypedHere) {
+  Tmux tmux({built("patchbay"), "chat", "--mcp-config", test::mode_server_file("good")}, at(120, 60));
+  ASSERT_TRUE(tmux.wait_for("/help")) << tmux.screen();
+  tmux.enter("/tools fake/add");
+  ASSERT_TRUE(tmux.wait_for("/call fake/add")) << tmux.screen();
+  tmux.enter("/call fake/add");
+  ASSERT_TRUE(tmux.wait_for(": /tools fake/add")) << tmux.screen();
+  tmux.enter("/call nosuchtool");
+  ASSERT_TRUE(tmux.wait_for("/tools lists all tools")) << tmux.screen();
+  EXPECT_THAT(tmux.screen(), AllOf(Not(HasSubstr("patchbay call")), Not(HasSubstr("patchbay tools"))));
+}
+
+TEST_F(ChatInTmux, AConversationThatCannotGoOnSaysWhatToDo) {
+  {
+    Tmux tmux(scripted("", {"--resume", "nope1234"}), at(100, 20));
+    EXPECT_THAT(tmux.left(), HasSubstr("left with 2"));
+    EXPECT_THAT(tmux.bytes(), HasSubstr("patchbay chat --resume"));
+  }
+  Tmux first(scripted(R"({"text": "Hello."})"), at(80, 20));
+  ASSERT_TRUE(first.wait_for("/help")) << first.screen();
+  first.enter("hi");
+  ASSERT_TRUE(first.wait_for("Hello.")) << first.screen();
+  Tmux second(scripted("", {"--continue"}), at(200, 20));
+  EXPECT_THAT(second.left(), HasSubstr("left with 2"));
+  EXPECT_THAT(second.bytes(), HasSubstr("when that one has ended"));
+}
+
 TEST_F(ChatInTmux, WithoutColoursNothingIsColoured) {
   auto options = at(80, 20);
   options.env["NO_COLOR"] = "1";

@@ -216,7 +216,7 @@ TEST_F(PrintAnswer, TheExitCodeSaysHowItEnded) {
       {R"({"text":"x"})", {}, 2, "-p needs"},
       {R"({"text":"x"})", {"go", "--model", "script:nowhere.json"}, 2, "nowhere.json"},
       {R"({"text":"x"})", {"go", "--model", "openai:gpt-5"}, 2, "patchbay secret set OPENAI_API_KEY"},
-      {R"({"text":"x"})", {"go", "--resume", "nobody12"}, 2, "nobody12"},
+      {R"({"text":"x"})", {"go", "--resume", "nobody12"}, 2, "nobody12; to choose one"},
       {R"({"text":"x"})", {"go", "--continue"}, 2, "no conversation"},
       {R"({"error":"the line is down"})", {"go"}, 3, "the line is down"},
       {R"({"text":"x"})",

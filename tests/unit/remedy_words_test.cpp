@@ -31,6 +31,25 @@ TEST(RemedyWordsTest, EachKindSaysWhatToType) {
   }
 }
 
+TEST(RemedyWordsTest, InAConversationItsOwnCommandsWhereItHasThem) {
+  struct Case {
+    Remedy remedy;
+    std::string words;
+  };
+  for (const auto& c : std::initializer_list<Case>{
+           {{Remedy::Kind::approve_server, "docs"}, "you are asked about it with: /mcp docs"},
+           {{Remedy::Kind::enable_server, "docs"}, "to enable it: /mcp enable docs"},
+           {{Remedy::Kind::sign_in, "docs"}, "to sign in: /mcp login docs"},
+           {{Remedy::Kind::list_tools}, "/tools lists all tools"},
+           {{Remedy::Kind::list_tools, "docs"}, "to list the tools of the server: /tools docs"},
+           {{Remedy::Kind::undo_rejection, "docs"}, "to approve it now: patchbay approve docs"},
+       }) {
+    EXPECT_EQ(remedy_words(c.remedy, TypedWhere::chat), c.words);
+  }
+  const auto error = Error(Errc::invalid_argument, "no").with_remedy({Remedy::Kind::list_tools});
+  EXPECT_EQ(with_remedy_in_words(error, TypedWhere::chat).message(), "no; /tools lists all tools");
+}
+
 TEST(RemedyWordsTest, TheMessageEndsInItOnce) {
   const auto error = Error(Errc::invalid_argument, "there is no tool called \"x\"")
                          .with_detail("more")

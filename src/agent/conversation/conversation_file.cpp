@@ -139,9 +139,13 @@ Result<ConversationFile::Opened> ConversationFile::open(const std::string& path,
   if (!text) return failed("read", path, errno);
   auto read = read_conversation(*text, limits.records);
   if (busy) {
-    return fail(Errc::config, read && read->pid > 0
-                                  ? fmt::format("process {} has this conversation ({})", read->pid, path)
-                                  : fmt::format("another process has this conversation ({})", path));
+    return fail(
+        Errc::config,
+        read && read->pid > 0
+            ? fmt::format("process {} has this conversation ({}); it can go on here when that one has ended", read->pid,
+                          path)
+            : fmt::format("another process has this conversation ({}); it can go on here when that one has ended",
+                          path));
   }
   if (!read) return fail(Errc::config, fmt::format("{}: {}", path, read.error().message()));
   opened.read = std::move(*read);

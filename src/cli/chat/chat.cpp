@@ -97,7 +97,9 @@ Task<void> Chat::talk(std::string first_words, std::string resume) {
     if (code_) co_return;
     co_await begin_agent(std::move(resume));
   } else {
-    co_await begin_agent(std::move(resume));
+    const bool named = settings_.resume && !resume.empty();
+    auto begun = co_await as_result(begin_agent(std::move(resume)));
+    if (!begun) throw named ? not_resumed(begun.error()) : std::move(begun).error();
     scope_->spawn(read_keys());
   }
   show_intro(agent_ && !agent_->messages().empty());
@@ -187,7 +189,7 @@ void Chat::show_error(const Error& error) {
     if (!code_) view_.note("Interrupted.");
     return;
   }
-  view_.fault(error_text(with_remedy_in_words(house_->secrets->without(error))));
+  view_.fault(error_text(house_->secrets->without(with_remedy_in_words(error, TypedWhere::chat))));
 }
 
 void Chat::show_standing() {
@@ -211,7 +213,8 @@ void Chat::heard(const HostEvent& event) {
   if (own_tools_) own_tools_->heard(event);
   const auto* given = std::get_if<ServerStatus>(&event);
   if (given == nullptr || house_ == nullptr) return;
-  const auto status = house_->secrets->without(*given);
+  auto status = *given;
+  if (status.error) status.error = house_->secrets->without(with_remedy_in_words(*status.error, TypedWhere::chat));
   show_standing();
   if (status.state != ServerState::failed && status.state != ServerState::needs_auth) return;
   if (!status.error || status.reason == ServerReason::connecting) return;

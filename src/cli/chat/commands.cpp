@@ -301,7 +301,7 @@ Task<void> Chat::list_tools(std::string rest) {
   if (words.size() == 1) {
     const auto found = catalog->find(words.front());
     if (const auto* const* entry = std::get_if<const CatalogEntry*>(&found)) {
-      stage_.print(wrapped_lines(tool_page(**entry), stage_.room()));
+      stage_.print(wrapped_lines(tool_page(**entry, TypedWhere::chat), stage_.room()));
       co_return;
     }
   }
@@ -335,7 +335,7 @@ Task<void> Chat::call_tool(std::string rest) {
     return fail(Errc::invalid_argument, "there is no stdin in a conversation");
   };
   auto arguments = value_or_throw(call_arguments(words, entry.tool->input_schema, sources));
-  auto missing = missing_text(entry, words, arguments);
+  auto missing = missing_text(entry, words, arguments, TypedWhere::chat);
   if (!missing.empty()) throw Error(Errc::invalid_argument, std::move(missing));
   CallOptions options;
   options.call_id = ++next_call_;

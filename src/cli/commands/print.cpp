@@ -275,16 +275,15 @@ class Printed {
   std::vector<ModelToolUse> deferred_;
 };
 
-Task<int> ask_once(Agent& agent, std::string text, Printed& printed) {
-  auto answer = co_await as_result([](Agent& a, std::string t) -> Task<AgentAnswer> {
-    co_await a.begin();
-    co_return co_await a.send({.text = std::move(t)});
-  }(agent, std::move(text)));
+Task<int> ask_once(Agent& agent, std::string text, bool resumes, Printed& printed) {
+  auto begun = co_await as_result(agent.begin());
+  if (!begun) co_return printed.failed(resumes ? not_resumed(begun.error()) : begun.error());
+  auto answer = co_await as_result(agent.send({.text = std::move(text)}));
   co_return answer ? printed.answered(*answer) : printed.failed(answer.error());
 }
 
-Task<void> print_to_end(Agent& agent, Host& host, std::string text, Printed& printed, int& code) {
-  code = co_await ask_once(agent, std::move(text), printed);
+Task<void> print_to_end(Agent& agent, Host& host, std::string text, bool resumes, Printed& printed, int& code) {
+  code = co_await ask_once(agent, std::move(text), resumes, printed);
   co_await asio::this_coro::throw_if_cancelled(false);
   printed.output().end();
   co_await agent.stop();
@@ -328,7 +327,8 @@ int print_once(const Settings& settings, Io& io, const Runtime& given) {
   Scope writing(loop.get_executor());
   Scope side(loop.get_executor());
   asio::signal_set signals(loop, SIGINT, SIGTERM, SIGHUP);
-  auto work = working.spawn(print_to_end(agent, house.host, std::move(text), printed, code));
+  auto work =
+      working.spawn(print_to_end(agent, house.host, std::move(text), settings.resume.has_value(), printed, code));
   // Whoever has stopped reading wants nothing more.
   writing.spawn([](Printed& p, Spawned asking, std::optional<Error>& fault) -> Task<void> {
     auto written = co_await as_result(p.output().write());

@@ -6,8 +6,33 @@
 #include "text/shell_word.h"
 
 namespace patchbay::cli {
+namespace {
 
-std::string remedy_words(const Remedy& remedy) {
+// Empty: a conversation has no command for it.
+std::string chat_words(const Remedy& remedy) {
+  const auto server = shell_operands({remedy.server});
+  switch (remedy.kind) {
+    case Remedy::Kind::approve_server:
+      return fmt::format("you are asked about it with: /mcp{}", server);
+    case Remedy::Kind::enable_server:
+      return fmt::format("to enable it: /mcp enable{}", server);
+    case Remedy::Kind::list_tools:
+      if (remedy.server.empty()) return "/tools lists all tools";
+      return fmt::format("to list the tools of the server: /tools{}", server);
+    case Remedy::Kind::sign_in:
+      return fmt::format("to sign in: /mcp login{}", server);
+    default:
+      return {};
+  }
+}
+
+}  // namespace
+
+std::string remedy_words(const Remedy& remedy, TypedWhere where) {
+  if (where == TypedWhere::chat) {
+    auto words = chat_words(remedy);
+    if (!words.empty()) return words;
+  }
   switch (remedy.kind) {
     case Remedy::Kind::approve_server:
       return fmt::format("if you trust it: patchbay approve{} (in a script: --trust-project)",
@@ -77,9 +102,9 @@ std::string fix_words(const Fix& fix) {
   return {};
 }
 
-Error with_remedy_in_words(const Error& error) {
+Error with_remedy_in_words(const Error& error, TypedWhere where) {
   if (!error.remedy()) return error;
-  return error.with_message(continued(error.message(), remedy_words(*error.remedy()))).without_remedy();
+  return error.with_message(continued(error.message(), remedy_words(*error.remedy(), where))).without_remedy();
 }
 
 ConfigProblem with_remedy_in_words(ConfigProblem problem) {

@@ -6,16 +6,18 @@
 #include <patchbay/config.h>
 #include <patchbay/error.h>
 
+#include "cli/texts/typed_where.h"
 #include "inspect/fix.h"
 
 namespace patchbay::cli {
 
-std::string remedy_words(const Remedy& remedy);
+// In a conversation its own commands, as far as it has them.
+std::string remedy_words(const Remedy& remedy, TypedWhere where = TypedWhere::shell);
 // Empty when there is nothing to do.
 std::string fix_words(const Fix& fix);
 
 // The error whose message ends in what would help; the same error where nothing is known to.
-Error with_remedy_in_words(const Error& error);
+Error with_remedy_in_words(const Error& error, TypedWhere where = TypedWhere::shell);
 // The same for a problem of configuration, and for all of a list.
 ConfigProblem with_remedy_in_words(ConfigProblem problem);
 std::vector<ConfigProblem> with_remedies_in_words(std::vector<ConfigProblem> problems);

@@ -154,8 +154,9 @@ std::string argument_word(const std::string& name, const Json& value) {
   return name + (value.is_object() || value.is_array() || value.is_null() ? ":=" : "=") + to_text(value);
 }
 
-std::string command_line(const CatalogEntry& entry, const std::vector<std::string>& arguments) {
-  std::string line = "patchbay call" + shell_operands({entry.server + "/" + entry.tool->name});
+std::string command_line(const CatalogEntry& entry, const std::vector<std::string>& arguments, TypedWhere where) {
+  std::string line = where == TypedWhere::chat ? "/call" : "patchbay call";
+  line += shell_operands({entry.server + "/" + entry.tool->name});
   for (const auto& argument : arguments) line += " " + pasted_word(argument);
   return line;
 }
@@ -191,7 +192,7 @@ std::string nothing_found_text(std::string_view query) {
   return fmt::format("No tool was found for \"{}\"; to list all tools: patchbay tools\n", safe_name(query, 200));
 }
 
-std::string tool_page(const CatalogEntry& entry) {
+std::string tool_page(const CatalogEntry& entry, TypedWhere where) {
   const auto& tool = *entry.tool;
   const auto names = required_of(tool);
   std::string page = fmt::format("{}\n", visible_text(entry.name));
@@ -209,10 +210,11 @@ std::string tool_page(const CatalogEntry& entry) {
     page += "\n";
     if (const auto text = property["description"].text()) page += fmt::format("      {}\n", safe_line(*text, 600));
   }
-  return page + fmt::format("\nTo call it:\n  {}\n", call_line(entry));
+  return page + fmt::format("\nTo call it:\n  {}\n", call_line(entry, {}, Json::object(), where));
 }
 
-std::string call_line(const CatalogEntry& entry, const std::vector<std::string>& given, const Json& arguments) {
+std::string call_line(const CatalogEntry& entry, const std::vector<std::string>& given, const Json& arguments,
+                      TypedWhere where) {
   const auto& schema = entry.tool->input_schema;
   // An object or standard input takes no further words.
   const bool object = given.size() == 1 && given.front().starts_with('{');
@@ -227,21 +229,22 @@ std::string call_line(const CatalogEntry& entry, const std::vector<std::string>&
     line.push_back(argument_word(name, value));
     whole[name] = value;
   }
-  return command_line(entry, object ? std::vector{to_text(whole)} : line);
+  return command_line(entry, object ? std::vector{to_text(whole)} : line, where);
 }
 
-std::string missing_text(const CatalogEntry& entry, const std::vector<std::string>& given, const Json& arguments) {
+std::string missing_text(const CatalogEntry& entry, const std::vector<std::string>& given, const Json& arguments,
+                         TypedWhere where) {
   std::vector<std::string> needed, missing;
   for (const auto& name : required_of(*entry.tool)) {
     needed.push_back(safe_name(name, 80));
     if (arguments.find(name) == nullptr) missing.push_back(needed.back());
   }
   if (missing.empty()) return {};
-  return fmt::format("\"{}\" needs {}{}. For example:\n  {}\nTo see what {}: patchbay tools{}",
-                     safe_name(entry.tool->name, 80), join(needed, ", "),
-                     missing.size() == needed.size() ? "" : fmt::format("; missing: {}", join(missing, ", ")),
-                     call_line(entry, given, arguments), needed.size() == 1 ? "it means" : "they mean",
-                     shell_operands({entry.server + "/" + entry.tool->name}));
+  return fmt::format(
+      "\"{}\" needs {}{}. For example:\n  {}\nTo see what {}: {}{}", safe_name(entry.tool->name, 80),
+      join(needed, ", "), missing.size() == needed.size() ? "" : fmt::format("; missing: {}", join(missing, ", ")),
+      call_line(entry, given, arguments, where), needed.size() == 1 ? "it means" : "they mean",
+      where == TypedWhere::chat ? "/tools" : "patchbay tools", shell_operands({entry.server + "/" + entry.tool->name}));
 }
 
 }  // namespace patchbay::cli
