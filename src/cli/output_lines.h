@@ -2,6 +2,7 @@
 // The writing waits on a helper thread. Loop thread only.
 #pragma once
 
+#include <cstddef>
 #include <deque>
 #include <string>
 
@@ -19,6 +20,9 @@ class OutputLines {
   OutputLines& operator=(const OutputLines&) = delete;
 
   void put(std::string text);
+  // Returns when what nobody has taken yet is not too much: for those who can wait before they make more. Whoever
+  // writes has to be there, or to cancel those who wait when it ends.
+  Task<void> room();
   // Nothing more will come.
   void end();
   // Writes until the end, in order. Throws what Io::out throws, for a reader that has left, say. Spawned once; whoever
@@ -28,8 +32,10 @@ class OutputLines {
  private:
   Io& io_;
   std::deque<std::string> waiting_;
+  std::size_t bytes_ = 0;  // of those, and of what is being written
   bool ended_ = false;
   Event changed_;
+  Event written_;
 };
 
 }  // namespace patchbay::cli

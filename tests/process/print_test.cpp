@@ -292,6 +292,23 @@ TEST_F(PrintAnswer, AReaderThatIsSlowLosesNothing) {
   EXPECT_EQ(shell("\"$PATCHBAY\" --model script:s.json -p hi < /dev/null | wc -c").out, "3000001\n");
 }
 
+TEST_F(PrintAnswer, AReaderThatTakesNothingIsWaitedForAndCanBeLeft) {
+  model(R"({"text":")" + std::string(9'000'000, 'x') +
+        R"(","calls":[{"name":"run_command","input":{"command":"sh","args":["-c","echo called > called"]}}]},
+           {"text":"A summary, because that was much."},{"text":"asked-again"})");
+  house.tree.file("project/begin", R"(mkfifo f called 2> /dev/null
+    "$PATCHBAY" --model script:s.json -p hi --output-format stream-json \
+      --allowedTools mcp__patchbay__run_command < /dev/null > f &
+    exec 3< f
+    read -r line < called)");
+  // What the model would say next is not asked for while the first answer lies there.
+  const auto stopped = shell("source ./begin; kill -TERM $!; cat <&3; wait $!; echo \"$?\"");
+  EXPECT_THAT(stopped.out.substr(stopped.out.size() - std::min<std::size_t>(stopped.out.size(), 4)), "143\n");
+  EXPECT_EQ(stopped.out.find("asked-again"), std::string::npos) << stopped.err;
+  const auto read = shell("source ./begin; cat <&3 | tail -n 1; wait $!; echo \"$?\"");
+  EXPECT_THAT(read.out, AllOf(HasSubstr("asked-again"), testing::EndsWith("\n0\n"))) << read.err;
+}
+
 TEST_F(PrintAnswer, AReaderThatLeavesEndsItQuietly) {
   model(R"({"text":")" + std::string(300'000, 'x') + R"("})");
   for (const auto* format : {"text", "json", "stream-json"}) {

@@ -275,6 +275,22 @@ class Printed {
   std::vector<ModelToolUse> deferred_;
 };
 
+// Asks for no more than somebody reads: an answer and its results may wait for the reader, the next request waits
+// itself. Only this wait, which a stop cancels like any other request.
+class PacedModel : public Model {
+ public:
+  PacedModel(std::shared_ptr<Model> model, OutputLines& output) : model_(std::move(model)), output_(output) {}
+  const ModelInfo& info() const noexcept override { return model_->info(); }
+  Task<ModelAnswer> ask(ModelRequest request, std::function<void(const ModelEvent&)> on_event) override {
+    co_await output_.room();
+    co_return co_await model_->ask(std::move(request), std::move(on_event));
+  }
+
+ private:
+  const std::shared_ptr<Model> model_;
+  OutputLines& output_;
+};
+
 Task<int> ask_once(Agent& agent, std::string text, bool resumes, Printed& printed) {
   auto begun = co_await as_result(agent.begin());
   if (!begun) co_return printed.failed(resumes ? not_resumed(begun.error()) : begun.error());
@@ -317,7 +333,7 @@ int print_once(const Settings& settings, Io& io, const Runtime& given) {
   wanted.wait_for_servers = wait_for_servers(BeginWait::all);
   wanted.resume = conversation_to_resume(settings);
   wanted.on_event = [&printed](const AgentEvent& event) { printed.heard(event); };
-  Agent agent(house.host, house.model(), std::move(wanted));
+  Agent agent(house.host, std::make_shared<PacedModel>(house.model(), printed.output()), std::move(wanted));
   printed.attach(house, agent, loop_clock(loop.get_executor()));
 
   int code = 0;
