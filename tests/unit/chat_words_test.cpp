@@ -31,9 +31,9 @@ TEST(ChatWords, ACallIsALineAndAnEditIsADifference) {
       {{.name = "say", .input = {{"text", std::string(100, 'x')}}}, {"* say(text: \"" + std::string(36, 'x') + "…"}},
       {{.name = "bad\033[31m", .broken = "{oops"}, {R"(* bad\x1b[31m(not JSON: {oops))"}},
       {{.name = "edit", .input = {{"path", "a"}, {"old_text", "1\n2\n3"}, {"new_text", "1\nx\n3"}}},
-       {R"(* edit(path: "a", old_text: "1\n2\n3", new_text: …)", "      1", "    - 2", "    + x", "      3"}},
+       {R"(* edit(path: "a", old_text: …, new_text: …))", "      1", "    - 2", "    + x", "      3"}},
       {{.name = "write", .input = {{"file_path", "a"}, {"content", "new\033[2J"}}},
-       {R"(* write(file_path: "a", content: "new\x1b[2J"))", R"(    + new\x1b[2J)"}},
+       {R"(* write(file_path: "a", content: …))", R"(    + new\x1b[2J)"}},
   };
   for (const auto& one : table) {
     std::vector<std::string> lines{call_line(one.use, look)};

@@ -60,9 +60,12 @@ std::string arguments_text(const ModelToolUse& use) {
   if (!use.broken.empty()) return "not JSON: " + use.broken;
   std::string out;
   if (!use.input.is_object()) return out;
+  // What an edit changes is shown as lines, and not here as well.
+  const auto edited = edit_of(use.input, 1).empty() ? EditMembers() : edit_members(use.input);
   for (const auto& [key, value] : use.input.members()) {
     if (!out.empty()) out += ", ";
-    out += fmt::format("{}: {}", key, member_text(value));
+    const bool in_lines = !key.empty() && (key == edited.before || key == edited.now);
+    out += fmt::format("{}: {}", key, in_lines ? std::string("…") : member_text(value));
     if (out.size() > 4096) break;
   }
   return out;
