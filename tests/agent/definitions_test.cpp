@@ -1,6 +1,8 @@
 // Definitions of sub-agents: what is read of a file, where it says what is wrong, and which tools it leaves. G2.
 #include "agent/definitions.h"
 
+#include <cstdlib>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -176,6 +178,7 @@ struct Home {
   test::TempTree tree;
   LoadedConfig config;
   Home() {
+    ::unsetenv("CLAUDE_CONFIG_DIR");  // what ./test gives its tests is not the home of this one
     tree.directory("home/.claude/agents");
     tree.directory("repo/.git");
     tree.directory("repo/deep");

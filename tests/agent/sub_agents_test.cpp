@@ -1,4 +1,6 @@
 // Sub-agents: their own conversation, their parent's connections, what their definition leaves. G2.
+#include <cstdlib>
+
 #include "agent_scene.h"
 #include "base/scope.h"
 #include "support/places.h"
@@ -19,6 +21,7 @@ class SubAgent : public AgentScene {
   SubAgent() {
     tree.directory("home/.claude/agents");
     tree.directory("repo");
+    ::unsetenv("CLAUDE_CONFIG_DIR");  // what ./test gives its tests is not the home of this one
     host_options.config->home = (tree.path() / "home").string();
     host_options.config->config_dir = (tree.path() / "home/.config/patchbay").string();
     host_options.config->cwd = (tree.path() / "repo").string();

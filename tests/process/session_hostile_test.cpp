@@ -128,6 +128,7 @@ TEST(SessionAmongOthers, AnEndlessMessageEndsItsConnectionAlone) {
   house.add_mode_server("good");
   const auto pid = house.start();
   ASSERT_EQ(house.run({"call", "fake/echo", "text=x"}).out, "x\n");
+  const auto before = resident_mib(pid);
   SocketClient endless(house.socket());
   std::string megabyte(1 << 20, 'x');
   bool taken = endless.send("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"");
@@ -135,7 +136,8 @@ TEST(SessionAmongOthers, AnEndlessMessageEndsItsConnectionAlone) {
   for (; taken && sent < 100; ++sent) taken = endless.send(megabyte);
   EXPECT_FALSE(taken) << "100 MB were taken";
   EXPECT_EQ(house.run({"call", "fake/echo", "text=y"}).out, "y\n");
-  EXPECT_LT(resident_mib(pid), 300u);
+  // Sanitizers keep what was given back for a while.
+  EXPECT_LT(resident_mib(pid), before + 200);
 }
 
 // N9: plain MCP without a server is all of them, under their full names; what would be asked is not done.

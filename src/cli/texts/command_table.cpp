@@ -344,7 +344,7 @@ constexpr const char* about_examples =
     "  patchbay                         show the servers, and what to type next\n"
     "  patchbay tools --json            all tools as JSON, for scripts\n"
     "  patchbay call read_file path=README.md\n"
-    "  patchbay -p 'What is in this directory?'    one answer of a model that uses the tools\n"
+    "  patchbay -p 'What is here?'      one answer of a model that uses the tools\n"
     "  patchbay mcp add files -- npx -y @modelcontextprotocol/server-filesystem .\n"
     "  patchbay --mcp-config '{\"echo\":{\"command\":\"my-server\"}}' tools";
 constexpr const char* about_exit_codes =
