@@ -52,7 +52,7 @@ wait_for 'Call it?'
 typed y
 wait_for 'cross one out'
 typed 'Yes, the plants'
-wait_for 'Call it?'
+wait_for 'Call it? [y/t/a/' # the second one
 typed y
 wait_for 'one line now'
 sleep 0.5 # until the prompt is back
