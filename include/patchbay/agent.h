@@ -198,7 +198,8 @@ class Agent {
 
   // What the person says, up to the model's last word. One at a time: Errc::invalid_argument while another is under
   // way. It may be empty where something was told, or calls were deferred. Throws what Model::ask throws; the
-  // conversation is valid all the same and goes on with the next send(). Cancelling it ends what is under way first.
+  // conversation is valid all the same and goes on with the next send(). Errc::denied: a hook (docs/hooks.md) refused
+  // what the person said, and the model has nothing of it. Cancelling it ends what is under way first.
   Task<AgentAnswer> send(AgentInput input);
   // Ends the call that runs, if any, with an outcome that says so, and the model goes on; with none running, or the
   // second time, ends the turn.

@@ -196,6 +196,7 @@ Task<void> Agent::Impl::stop(Self self) {
   if (self->apart_) self->apart_->end(Error(Errc::closed, "the agent was stopped"));
   self->listening_.cancel();
   if (self->scope_) (void)co_await as_result(self->scope_->join());
+  co_await end_session(self);
   (void)co_await as_result(self->model_tools_.stop());
   if (self->sub_agents_) (void)co_await as_result(self->sub_agents_->ended());
   // What the program gave us gets a moment to notice: what it uses may go with us.
@@ -268,7 +269,7 @@ Task<AgentAnswer> Agent::Impl::send(Self self, AgentInput input) {
 
 Task<void> Agent::Impl::compact(Self self) {
   co_await begin(self);
-  (void)co_await alone(self, shorten(self, true));
+  (void)co_await alone(self, shorten(self, true, Wanted::by_person));
 }
 
 void Agent::Impl::interrupt() {

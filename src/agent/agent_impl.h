@@ -1,6 +1,6 @@
 // What an Agent consists of. agent.cpp is its face: begin, stop, one thing at a time; turn_loop.cpp asks the model
-// until it is content; tool_runs.cpp calls what it wants; shorten.cpp makes a conversation shorter. Included by these
-// alone; loop thread only. Coroutines keep it alive.
+// until it is content; tool_runs.cpp calls what it wants; shorten.cpp makes a conversation shorter; own_hooks.cpp asks
+// hooks about all of it. Included by these alone; loop thread only. Coroutines keep it alive.
 //
 // A turn is a coroutine in a scope of ours that nobody cancels. What it waits for (the model, a tool, servers) runs
 // apart and is ended from outside, so whoever ends a turn (the person, a caller who has gone, stop()) finds it at the
@@ -29,6 +29,7 @@
 #include "base/loop_clock.h"
 #include "base/scope.h"
 #include "base/semaphore.h"
+#include "hooks/hook_answer.h"
 
 namespace patchbay {
 
@@ -123,6 +124,7 @@ class Agent::Impl : public std::enable_shared_from_this<Agent::Impl> {
 
   // turn_loop.cpp
   static Task<AgentAnswer> turn(Self self, AgentInput input);
+  static Task<void> hold(Self self, AgentInput input, std::shared_ptr<Turn> turn);
   static Task<void> go_on(Self self, std::shared_ptr<Turn> turn);
   static Task<Result<ModelAnswer>> ask(Self self, std::shared_ptr<Turn> turn);
   ModelRequest request() const;
@@ -145,8 +147,19 @@ class Agent::Impl : public std::enable_shared_from_this<Agent::Impl> {
   static Task<CallToolResult> send_call(Self self, std::shared_ptr<ToolRun> run);
 
   // shorten.cpp
-  static Task<bool> shorten(Self self, bool summarise);
+  enum class Wanted : std::uint8_t { by_person, by_need };
+  static Task<bool> shorten(Self self, bool summarise, Wanted wanted);
   std::size_t tokens_now() const;
+
+  // own_hooks.cpp. Only those about making it shorter are asked for a sub-agent.
+  static Task<HookVerdict> ask_hooks(Self self, HookEvent event, std::string what, Json facts);
+  static Task<void> begin_session(Self self);
+  static Task<void> end_session(Self self);
+  // What goes with the message. Errc::denied: it is not sent.
+  static Task<std::vector<ModelPart>> admit(Self self, std::string text);
+  static Task<bool> may_shorten(Self self, Wanted wanted);
+  // What the model reads and goes on with; empty: it is done.
+  static Task<std::string> reason_to_go_on(Self self, std::string last_words, std::size_t times);
 
   Host& host_;
   std::shared_ptr<Model> model_;
@@ -170,6 +183,9 @@ class Agent::Impl : public std::enable_shared_from_this<Agent::Impl> {
   std::size_t calls_under_way_ = 0;
   bool call_interrupted_ = false;  // of the calls that are made now
   std::uint64_t next_call_ = 0;
+
+  bool session_begun_ = false;                // hooks were told so
+  std::vector<std::string> session_context_;  // of theirs, that no message has yet
 
   std::unique_ptr<Conversation> conversation_;
   ModelMessages no_messages_;

@@ -24,7 +24,8 @@ std::size_t Agent::Impl::tokens_now() const {
   return bytes / 4 + tokens_of(all);
 }
 
-Task<bool> Agent::Impl::shorten(Self self, bool summarise) {
+Task<bool> Agent::Impl::shorten(Self self, bool summarise, Wanted wanted) {
+  if (!co_await may_shorten(self, wanted)) co_return false;
   const auto before = self->tokens_now();
   const auto limit = self->model_->info().context_tokens;
   const auto whole = self->messages();

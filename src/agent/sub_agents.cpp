@@ -10,11 +10,13 @@
 #include <patchbay/tools.h>
 
 #include "agent/connect_tool.h"
+#include "agent/go_on_text.h"
 #include "base/as_result.h"
 #include "base/scope.h"
 #include "base/semaphore.h"
 #include "base/strings.h"
 #include "base/waiting.h"
+#include "host/hooks/agent_hooks.h"
 #include "text/clean_text.h"
 
 namespace patchbay {
@@ -79,6 +81,7 @@ class SubAgents::Impl : public std::enable_shared_from_this<Impl> {
 
   static Task<CallToolResult> call(Self self, Json arguments);
   static Task<AgentAnswer> work(Self self, std::shared_ptr<Run> run, std::string task);
+  static Task<HookVerdict> ask_hooks(Self self, std::shared_ptr<Run> run, HookEvent event, Json facts);
   AgentOptions options_of(const std::shared_ptr<Run>& run) const;
   static Task<void> start_own(Self self, std::shared_ptr<Run> run);
   static Task<void> start_one(Self self, std::shared_ptr<Run> run, std::string server);
@@ -183,7 +186,28 @@ Task<AgentAnswer> SubAgents::Impl::work(Self self, std::shared_ptr<Run> run, std
   if (!model) model = self->options.model();
   run->agent = std::make_shared<Agent>(self->host, std::move(model), self->options_of(run));
   co_await run->agent->begin();
-  co_return co_await run->agent->send({.text = std::move(task)});
+  auto before = co_await ask_hooks(self, run, HookEvent::subagent_start, Json::object());
+  for (const auto& context : before.context) task += "\n\n" + context;
+  for (std::size_t times = 0;; ++times) {
+    auto answer = co_await run->agent->send({.text = std::move(task)});
+    if (answer.end != AgentAnswer::End::answered) co_return answer;
+    auto verdict = co_await ask_hooks(self, run, HookEvent::subagent_stop,
+                                      Json{{"stop_hook_active", times > 0}, {"last_assistant_message", answer.text}});
+    if (!wants_more(verdict)) co_return answer;
+    if (times >= most_times_on) {
+      self->tell(run->id, AgentNotice{given_up_text(verdict)});
+      co_return answer;
+    }
+    task = go_on_text(verdict);
+  }
+}
+
+Task<HookVerdict> SubAgents::Impl::ask_hooks(Self self, std::shared_ptr<Run> run, HookEvent event, Json facts) {
+  facts["agent_id"] = run->id;
+  facts["agent_type"] = run->definition.name;
+  auto verdict = co_await ask_agent_hooks(self->host, event, run->definition.name, std::move(facts));
+  for (auto& text : verdict.notices) self->tell(run->id, AgentNotice{std::move(text)});
+  co_return verdict;
 }
 
 Task<CallToolResult> SubAgents::Impl::call(Self self, Json arguments) {

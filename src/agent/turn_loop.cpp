@@ -1,5 +1,6 @@
 // What the person says, up to the model's last word: asking, calling, telling, and asking again.
 #include <algorithm>
+#include <iterator>
 
 #include <fmt/format.h>
 
@@ -223,7 +224,7 @@ void Agent::Impl::heard_model(const ModelEvent& event, Turn& turn) const {
 Task<Result<ModelAnswer>> Agent::Impl::ask(Self self, std::shared_ptr<Turn> turn) {
   const auto limit = self->model_->info().context_tokens;
   if (static_cast<double>(self->tokens_now()) > full_share * static_cast<double>(limit)) {
-    (void)co_await shorten(self, false);
+    (void)co_await shorten(self, false, Wanted::by_need);
   }
   for (;;) {
     self->freeze();
@@ -245,7 +246,7 @@ Task<Result<ModelAnswer>> Agent::Impl::ask(Self self, std::shared_ptr<Turn> turn
     // Old results first; where that was not enough, a summary.
     if (turn->shortened == 2) co_return asked;
     if (asked) co_await self->conversation_->add_usage(asked->usage);
-    if (!co_await shorten(self, ++turn->shortened == 2)) co_return asked;
+    if (!co_await shorten(self, ++turn->shortened == 2, Wanted::by_need)) co_return asked;
   }
 }
 
@@ -344,15 +345,14 @@ Task<void> Agent::Impl::go_on(Self self, std::shared_ptr<Turn> turn) {
   }
 }
 
-Task<AgentAnswer> Agent::Impl::turn(Self self, AgentInput input) {
-  auto turn = std::make_shared<Turn>();
+Task<void> Agent::Impl::hold(Self self, AgentInput input, std::shared_ptr<Turn> turn) {
+  using End = AgentAnswer::End;
+  const bool speaks = !input.text.empty() || !input.images.empty();
+  co_await begin_session(self);
+  std::vector<ModelPart> added;
+  if (speaks) added = co_await admit(self, input.text);
   if (!self->servers_begun_) {
-    auto begun = co_await under_way(self, as_bool(self->host_.begin(self->options_.wait_for_servers)));
-    if (!begun) {
-      if (self->ending_ != Ending::interrupted) throw std::move(begun).error();
-      turn->answer.end = AgentAnswer::End::interrupted;
-      co_return std::move(turn->answer);
-    }
+    value_or_throw(co_await under_way(self, as_bool(self->host_.begin(self->options_.wait_for_servers))));
     self->servers_begun_ = true;
   }
   std::vector<ModelPart> parts;
@@ -363,10 +363,10 @@ Task<AgentAnswer> Agent::Impl::turn(Self self, AgentInput input) {
     co_await self->conversation_->defer({});
     parts = co_await run_tools(self, runs, turn, nullptr);
     if (std::ranges::any_of(runs, [](const auto& run) { return run->deferred; })) {
-      if (input.text.empty() && input.images.empty()) {
+      if (!speaks) {
         co_await append(self, Role::user, std::move(parts));
-        turn->answer.end = AgentAnswer::End::deferred;
-        co_return std::move(turn->answer);
+        turn->answer.end = End::deferred;
+        co_return;
       }
       // The person goes on without them, and what they say is not lost.
       for (const auto& run : runs) {
@@ -374,14 +374,28 @@ Task<AgentAnswer> Agent::Impl::turn(Self self, AgentInput input) {
       }
     }
   }
+  for (auto& context : std::exchange(self->session_context_, {})) parts.emplace_back(ModelText{std::move(context)});
   if (!input.text.empty()) parts.emplace_back(ModelText{std::move(input.text)});
   for (auto& image : input.images) parts.emplace_back(std::move(image));
-  self->take_told(parts);
-  self->take_news(parts);
-  co_await append(self, Role::user, std::move(parts));
-  auto went = co_await as_result(go_on(self, turn));
-  if (!went) {
-    if (self->ending_ != Ending::interrupted) throw std::move(went).error();
+  std::ranges::move(added, std::back_inserter(parts));
+  for (std::size_t times = 0;; ++times) {
+    self->take_told(parts);
+    self->take_news(parts);
+    co_await append(self, Role::user, std::move(parts));
+    co_await go_on(self, turn);
+    if (turn->answer.end != End::answered) co_return;
+    auto reason = co_await reason_to_go_on(self, turn->answer.text, times);
+    if (reason.empty()) co_return;
+    parts.clear();
+    parts.emplace_back(ModelText{std::move(reason)});
+  }
+}
+
+Task<AgentAnswer> Agent::Impl::turn(Self self, AgentInput input) {
+  auto turn = std::make_shared<Turn>();
+  auto held = co_await as_result(hold(self, std::move(input), turn));
+  if (!held) {
+    if (self->ending_ != Ending::interrupted) throw std::move(held).error();
     turn->answer.end = AgentAnswer::End::interrupted;
   }
   co_return std::move(turn->answer);

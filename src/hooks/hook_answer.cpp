@@ -16,12 +16,21 @@ namespace {
 
 constexpr std::size_t longest_reason = 2000;
 constexpr std::size_t longest_context = 64u << 10;
+constexpr std::size_t longest_notice = 500;
 constexpr std::size_t answer_depth = 64;
 
 Error unusable(std::string why) { return {Errc::invalid_argument, std::move(why)}; }
 
 bool is_elicitation(HookEvent event) noexcept {
   return event == HookEvent::elicitation || event == HookEvent::elicitation_result;
+}
+
+// Where a hook may keep the agent from ending.
+bool is_end(HookEvent event) noexcept { return event == HookEvent::stop || event == HookEvent::subagent_stop; }
+
+// Where a hook can only tell something.
+bool only_tells(HookEvent event) noexcept {
+  return event == HookEvent::session_start || event == HookEvent::session_end || event == HookEvent::subagent_start;
 }
 
 class AnswerReader {
@@ -72,7 +81,12 @@ class AnswerReader {
     if (const auto* goes_on = whole_.find("continue"); goes_on != nullptr && !goes_on->is_null()) {
       const auto flag = goes_on->to_bool();
       if (!flag) throw unusable("\"continue\" must be true or false");
-      if (!*flag) block(text(whole_, "stopReason"));
+      if (!*flag && is_end(event_)) {
+        out_.ends = true;
+        if (out_.message.empty()) out_.message = text(whole_, "stopReason");
+      } else if (!*flag) {
+        block(text(whole_, "stopReason"));
+      }
     }
     const auto word = text(whole_, "decision");
     if (word == "block") {
@@ -82,7 +96,7 @@ class AnswerReader {
         out_.decision = HookDecision::allow;
         out_.reason = text(whole_, "reason");
       }
-    } else if (!word.empty()) {
+    } else if (!word.empty() && !(word == "approve" && is_of_agent(event_))) {
       unknown_word("decision", word);
     }
   }
@@ -113,8 +127,7 @@ class AnswerReader {
       case HookEvent::elicitation_result:
         read_action(own);
         break;
-      case HookEvent::post_tool_use_failure:
-      case HookEvent::permission_denied:
+      default:  // nothing beside additionalContext
         break;
     }
   }
@@ -213,6 +226,13 @@ HookAnswer blocking_answer(HookEvent event, std::string_view why) {
 Result<HookAnswer> read_hook_answer(HookEvent event, std::string_view output) {
   output = trim(output);
   if (output.empty()) return HookAnswer();
+  if (is_of_agent(event) && !output.starts_with('{')) {
+    HookAnswer out;
+    if (event == HookEvent::user_prompt_submit || event == HookEvent::session_start) {
+      out.context = cut_utf8(output, longest_context);
+    }
+    return out;
+  }
   auto value = parse_json_located(output, {.max_depth = answer_depth});
   if (!value) {
     return std::unexpected(unusable(
@@ -229,11 +249,29 @@ Result<HookAnswer> read_hook_answer(HookEvent event, std::string_view output) {
   }
 }
 
+namespace {
+
+// What the person is told of an answer about an agent.
+std::string notice_of(HookEvent event, const Hook& hook, const Result<HookAnswer>& answered) {
+  if (!answered) return with_reason(fmt::format("{} failed", hook.described()), answered.error().message());
+  const bool tells = only_tells(event) && answered->decision == HookDecision::deny;
+  const auto& said = tells && answered->message.empty() ? answered->reason : answered->message;
+  const auto shown = clean_excerpt(said, longest_notice);
+  return shown.empty() ? "" : fmt::format("{}: {}", hook.described(), shown);
+}
+
+}  // namespace
+
 HookVerdict merged(HookEvent event, std::span<const HookOutcome> outcomes) {
   HookVerdict out;
   for (const auto& [hook, answered] : outcomes) {
-    if (!answered && !hook->refuses_on_error()) continue;
+    const bool refuses = !answered && hook->refuses_on_error();
+    if (is_of_agent(event) && !refuses) {
+      if (auto text = notice_of(event, *hook, answered); !text.empty()) out.notices.push_back(std::move(text));
+    }
+    if (!answered && !refuses) continue;
     const auto answer = answered ? *answered : blocking_answer(event, answered.error().message());
+    out.ends = out.ends || answer.ends;
     if (answer.decision > out.decision) {
       out.decision = answer.decision;
       out.by = hook;
@@ -305,6 +343,19 @@ Error hook_denial(std::string_view tool, const HookVerdict& verdict) {
       with_reason(fmt::format("\"{}\" was not called: {} {} it", tool, hook.described(), later ? "defers" : "denies"),
                   verdict.reason);
   return later ? deferral().with_message(std::move(text)) : Error(Errc::denied, std::move(text));
+}
+
+Error message_denial(const HookVerdict& verdict) {
+  return {Errc::denied, denial_line("the message was not sent", verdict)};
+}
+
+std::string denial_line(std::string_view what, const HookVerdict& verdict) {
+  const auto& hook = *verdict.by;
+  if (verdict.failed) {
+    return fmt::format("{}: {} failed: {}; correct the hook, or set \"onError\" to \"allow\" in {}", what,
+                       hook.described(), clean_excerpt(verdict.reason, longest_reason), hook.place());
+  }
+  return with_reason(fmt::format("{}: {} denies it", what, hook.described()), verdict.reason);
 }
 
 bool is_deferral(const Error& error) { return error.is_same_failure(deferral()); }

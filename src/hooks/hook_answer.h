@@ -1,5 +1,6 @@
 // What hooks answered, and what their answers come to. A hook prints nothing or one JSON object; anything else is no
-// answer, and the hook has failed. Of several, the strictest counts: deny, defer, ask, allow. Pure.
+// answer, and the hook has failed. About an agent itself it may print any text as well. Of several, the strictest
+// counts: deny, defer, ask, allow. Pure.
 #pragma once
 
 #include <memory>
@@ -28,6 +29,7 @@ struct HookAnswer {
   std::optional<Json> updated_output = {};  // whatever stands for a result, see result_of_hook()
   std::string context = {};                 // additionalContext
   std::string message = {};                 // systemMessage, for the user
+  bool ends = false;                        // the agent ends here, whoever wants it to go on (Stop, SubagentStop)
   // What it answers for the user (Elicitation), or instead of the user (ElicitationResult).
   std::optional<ElicitResult::Action> action = {};
   std::optional<Json> content = {};
@@ -58,6 +60,9 @@ struct HookVerdict {
   std::vector<std::string> context = {};
   std::optional<ElicitResult::Action> action = {};
   std::optional<Json> content = {};
+  bool ends = false;
+  // With an agent's own events, for the person: what hooks say, and failures that refuse nothing. One line each.
+  std::vector<std::string> notices = {};
 };
 HookVerdict merged(HookEvent event, std::span<const HookOutcome> outcomes);
 
@@ -68,6 +73,10 @@ PermissionDecision with_hook(PermissionDecision decided, const HookVerdict& verd
 
 // Why a call is refused: the hook, its file and line, and what to do.
 Error hook_denial(std::string_view tool, const HookVerdict& verdict);
+// Why a message is not sent to the model.
+Error message_denial(const HookVerdict& verdict);
+// The same in one line, for what is not refused by an error: "{}: the PreCompact hook … denies it: why".
+std::string denial_line(std::string_view what, const HookVerdict& verdict);
 // That the call is not refused, but is to be made later.
 bool is_deferral(const Error& error);
 

@@ -115,6 +115,12 @@ Json elicitation_hook_input(HookEvent event, const HookSurroundings& run, std::s
   return out;
 }
 
+Json agent_hook_input(HookEvent event, const HookSurroundings& run, Json facts) {
+  auto out = common(event, run);
+  for (auto [name, value] : facts.members()) out[name] = value;
+  return out;
+}
+
 Result<Json> filled_in(const Json& input, const Json& facts) {
   try {
     return input.is_null() ? Json::object() : Filler(facts).fill(input);

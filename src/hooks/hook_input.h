@@ -28,6 +28,9 @@ Json tool_hook_input(HookEvent event, const HookSurroundings& run, const Catalog
 Json elicitation_hook_input(HookEvent event, const HookSurroundings& run, std::string_view server,
                             const ElicitRequest& question);
 
+// About an agent itself: its own members.
+Json agent_hook_input(HookEvent event, const HookSurroundings& run, Json facts);
+
 // The arguments of a tool that is a hook: ${tool_input.path} in its texts becomes what is there in `facts`, as it is
 // where it is the whole text and else as text. What is not there is null, or nothing. Errc::limit beyond 16 MiB.
 Result<Json> filled_in(const Json& input, const Json& facts);

@@ -31,7 +31,17 @@ std::string target_of(const HookSetting& hook) {
 }
 
 bool is_of_tools(HookEvent event) noexcept {
-  return event != HookEvent::elicitation && event != HookEvent::elicitation_result;
+  return event != HookEvent::elicitation && event != HookEvent::elicitation_result && !is_of_agent(event);
+}
+
+// Of what happens always in the same way, a matcher has nothing to say.
+bool has_matcher(HookEvent event) noexcept {
+  return event != HookEvent::user_prompt_submit && event != HookEvent::stop;
+}
+
+std::string_view matched_by(HookEvent event) noexcept {
+  if (is_of_agent(event)) return to_string(event);
+  return is_of_tools(event) ? "tool" : "server";
 }
 
 // Every name that a matcher may mean. A hook that guards must not miss a tool because of a spelling.
@@ -109,7 +119,9 @@ std::string shown_target(const HookSetting& hook) {
 
 std::string exact_target(const HookSetting& hook) { return visible_text(target_of(hook)); }
 
-bool Hook::refuses_on_error() const noexcept { return setting.refuses_on_error.value_or(guards(setting.event)); }
+bool Hook::refuses_on_error() const noexcept {
+  return can_guard(setting.event) && setting.refuses_on_error.value_or(guards(setting.event));
+}
 
 std::string Hook::place() const { return file_and_line(file, setting.place.line); }
 
@@ -134,7 +146,7 @@ HookSet::HookSet(std::span<const SettingsLayer> layers, bool trusted) {
     HookList found;
     for (const auto& setting : layer->hooks) {
       Hook hook{setting, layer->source, layer->file};
-      auto matcher = HookMatcher::compile(setting.matcher);
+      auto matcher = HookMatcher::compile(has_matcher(setting.event) ? setting.matcher : "");
       if (matcher) {
         hook.matcher = std::move(*matcher);
       } else {
@@ -144,7 +156,7 @@ HookSet::HookSet(std::span<const SettingsLayer> layers, bool trusted) {
                              setting.place.line,
                              setting.place.column,
                              fmt::format("{}; until this is fixed the hook is about every {}",
-                                         matcher.error().message(), is_of_tools(setting.event) ? "tool" : "server"),
+                                         matcher.error().message(), matched_by(setting.event)),
                              {},
                              Severity::error});
       }
@@ -209,6 +221,11 @@ HookList HookSet::about_server(HookEvent event, std::string_view server) const {
   std::vector<std::string> names{std::string(server)};
   if (auto plain = normalise_name(server); plain != server) names.push_back(std::move(plain));
   return matching(event, names);
+}
+
+HookList HookSet::about_agent(HookEvent event, std::string_view what) const {
+  if (hooks_.empty()) return {};
+  return matching(event, std::vector<std::string>{std::string(what)});
 }
 
 }  // namespace patchbay

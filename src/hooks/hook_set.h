@@ -1,5 +1,6 @@
-// HookSet: the hooks of a configuration that count, and those that are due for one call or question. Pure; made once
-// for a configuration. The host asks it once per tool, so that a call no hook is about pays nothing.
+// HookSet: the hooks of a configuration that count, and those that are due for one call, question or event of an
+// agent. Pure; made once for a configuration. The host asks it once per tool, so that a call no hook is about pays
+// nothing.
 //
 // An organisation may switch all hooks off, or all but its own (allowManagedHooksOnly). The user's disableAllHooks
 // switches off all but the organisation's. A file inside the repository switches off the repository's and no others;
@@ -59,6 +60,8 @@ class HookSet {
   // Null: none.
   std::shared_ptr<const ToolHooks> about(const CatalogEntry& tool) const;
   HookList about_server(HookEvent event, std::string_view server) const;
+  // Those of an agent's own event; `what`: how it came about, or which agent it is of.
+  HookList about_agent(HookEvent event, std::string_view what) const;
 
   // Hooks that are not run although a file has them, and matchers that cannot be read.
   const std::vector<ConfigProblem>& problems() const noexcept { return problems_; }

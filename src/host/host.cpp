@@ -9,6 +9,7 @@
 #include "base/strings.h"
 #include "base/timeout.h"
 #include "entries/limits.h"
+#include "host/hooks/agent_hooks.h"
 #include "host/host_impl.h"
 #include "host/make_host.h"
 
@@ -280,10 +281,17 @@ struct HostMaker {
     return Host(std::move(impl));
   }
   static void leave_hooks(Host& host, std::string server) { host.impl_->hooks_elsewhere_.insert(std::move(server)); }
+  static Task<HookVerdict> ask_agent_hooks(Host& host, HookEvent event, std::string what, Json facts) {
+    return Host::Impl::ask_agent_hooks(host.impl_, event, std::move(what), std::move(facts));
+  }
   static std::shared_ptr<FlightRecorder> flight_of(Host& host) { return host.impl_->flight_; }
 };
 
 void leave_hooks_to_server(Host& host, std::string server) { HostMaker::leave_hooks(host, std::move(server)); }
+
+Task<HookVerdict> ask_agent_hooks(Host& host, HookEvent event, std::string what, Json facts) {
+  return HostMaker::ask_agent_hooks(host, event, std::move(what), std::move(facts));
+}
 
 std::shared_ptr<FlightRecorder> flight_recorder_of(Host& host) { return HostMaker::flight_of(host); }
 

@@ -1,5 +1,6 @@
 // What hooks have to say about calls and questions: before a call is permitted, about its outcome, and around the
-// program's answer to a server. Which hooks there are is decided in hooks/, running them is host/hooks.
+// program's answer to a server; and about an agent itself. Which hooks there are is decided in hooks/, running them is
+// host/hooks.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -80,13 +81,14 @@ HookSurroundings Host::Impl::hook_surroundings() const {
 void Host::Impl::log_outcomes(HookEvent event, const std::vector<HookOutcome>& outcomes) const {
   for (const auto& [hook, answer] : outcomes) {
     if (!answer) {
-      const auto level = hook->refuses_on_error() ? LogLevel::info : LogLevel::warning;
+      // An agent tells the person itself.
+      const auto level = hook->refuses_on_error() || is_of_agent(event) ? LogLevel::info : LogLevel::warning;
       runtime_.log(level, "hook_failed", "hook", hook->described(), "reason", answer.error().message());
       continue;
     }
     runtime_.log(LogLevel::debug, "hook_answered", "event", to_string(event), "hook", hook->place(), "decision",
                  to_string(answer->decision));
-    if (answer->message.empty()) continue;
+    if (answer->message.empty() || is_of_agent(event)) continue;
     runtime_.log(LogLevel::warning, "hook_message", "hook", hook->described(), "text",
                  clean_excerpt(answer->message, longest_shown));
   }
@@ -290,6 +292,16 @@ Task<CallToolResult> Host::Impl::call_for_hook(std::weak_ptr<Impl> self, std::st
   call.for_hook = true;
   co_await prepare_in_time(*impl, tool, options, call);
   co_return co_await impl->send(call, options);
+}
+
+// ---- an agent itself
+
+Task<HookVerdict> Host::Impl::ask_agent_hooks(std::shared_ptr<Impl> self, HookEvent event, std::string what,
+                                              Json facts) {
+  co_await self->prepare();
+  auto hooks = self->hooks_.about_agent(event, what);
+  auto input = agent_hook_input(event, self->hook_surroundings(), std::move(facts));
+  co_return co_await self->ask_hooks(event, std::move(hooks), std::move(input));
 }
 
 // ---- questions of servers

@@ -221,6 +221,8 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
   Task<Error> ask_about_failure(std::shared_ptr<const Target> target, HookEvent event, Json facts, Error error);
   static Task<CallToolResult> call_for_hook(std::weak_ptr<Impl> self, std::string tool, Json arguments,
                                             std::chrono::milliseconds limit);
+  // An event of an agent itself, for hooks/agent_hooks.h.
+  static Task<HookVerdict> ask_agent_hooks(std::shared_ptr<Impl> self, HookEvent event, std::string what, Json facts);
   // A question of a server: hooks, then the program, then hooks about its answer.
   using Elicit = std::function<Task<ElicitResult>(ElicitRequest, CallContext)>;
   void put_hooks_around(ClientOptions& client, const std::string& server);

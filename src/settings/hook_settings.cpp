@@ -21,7 +21,8 @@ constexpr double longest_timeout = 3600;  // seconds
 
 constexpr auto event_names =
     std::to_array<std::string_view>({"PreToolUse", "PermissionRequest", "PostToolUse", "PostToolUseFailure",
-                                     "PermissionDenied", "Elicitation", "ElicitationResult"});
+                                     "PermissionDenied", "Elicitation", "ElicitationResult", "UserPromptSubmit", "Stop",
+                                     "SessionStart", "SessionEnd", "SubagentStart", "SubagentStop", "PreCompact"});
 static_assert(event_names.size() == hook_events);
 
 std::optional<HookEvent> event_named(std::string_view name) {
@@ -30,7 +31,19 @@ std::optional<HookEvent> event_named(std::string_view name) {
   return static_cast<HookEvent>(found - event_names.begin());
 }
 
-// One of ours with a slip in it. Events of an agent have names of their own, so the others are not looked at.
+// What a failing hook of this event refuses.
+std::string_view guarded(HookEvent event) noexcept {
+  switch (event) {
+    case HookEvent::elicitation:
+      return "every question";
+    case HookEvent::user_prompt_submit:
+      return "every message";
+    default:
+      return "every call";
+  }
+}
+
+// One of ours with a slip in it. Those of others have names of their own, so they are not looked at.
 std::string_view meant_event(std::string_view name) {
   const auto lower = to_lower_ascii(name);
   for (const auto one : event_names) {
@@ -46,8 +59,9 @@ class HookReader {
   std::vector<HookSetting> read(const Member& at) {
     if (!at.value->is_object()) {
       const auto fault = fmt::format("\"hooks\" must be an object, found {}", kind_with_article(*at.value));
-      for (const auto event : {HookEvent::pre_tool_use, HookEvent::elicitation})
+      for (const auto event : {HookEvent::pre_tool_use, HookEvent::elicitation, HookEvent::user_prompt_submit}) {
         add(broken({.event = event}, at, fault));
+      }
       tell(HookEvent::pre_tool_use, at, fault);
       return std::move(out_);
     }
@@ -89,8 +103,8 @@ class HookReader {
 
   void tell(HookEvent event, const Member& at, const std::string& fault) {
     if (guards(event)) {
-      report_.error(at.place->value, fmt::format("{}; until this is fixed {} it is about is refused", fault,
-                                                 event == HookEvent::elicitation ? "every question" : "every call"));
+      report_.error(at.place->value,
+                    fmt::format("{}; until this is fixed {} it is about is refused", fault, guarded(event)));
     } else {
       report_.warning(at.place->value, fmt::format("{}; it is not run", fault));
     }
@@ -254,7 +268,15 @@ class HookReader {
 
 std::string_view to_string(HookEvent event) noexcept { return event_names.at(static_cast<std::size_t>(event)); }
 
-bool guards(HookEvent event) noexcept { return event == HookEvent::pre_tool_use || event == HookEvent::elicitation; }
+bool guards(HookEvent event) noexcept {
+  return event == HookEvent::pre_tool_use || event == HookEvent::elicitation || event == HookEvent::user_prompt_submit;
+}
+
+bool can_guard(HookEvent event) noexcept {
+  return !is_of_agent(event) || event == HookEvent::user_prompt_submit || event == HookEvent::pre_compact;
+}
+
+bool is_of_agent(HookEvent event) noexcept { return event >= HookEvent::user_prompt_submit; }
 
 std::vector<HookSetting> read_hooks(const ConfigDocument::Member& at, ConfigReport& report) {
   return HookReader(report).read(at);

@@ -1,6 +1,7 @@
-// "hooks" of a settings file: commands, URLs and tools that are asked before and after tool calls, and when a server
-// asks the user. The layout is that of Claude Code; events that belong to an agent are left to it. Pure: a part of a
-// text in, values and problems out. Which of them count, and for which call, is decided by hooks/hook_set.h.
+// "hooks" of a settings file: commands, URLs and tools that are asked before and after tool calls, when a server asks
+// the user, and about what an agent itself does. The layout is that of Claude Code; events that are none of ours are
+// left to others. Pure: a part of a text in, values and problems out. Which of them count, and for which call, is
+// decided by hooks/hook_set.h.
 //
 // A hook that guards and cannot be read does not go away: it stays as one that fails whenever it is due.
 #pragma once
@@ -28,17 +29,28 @@ enum class HookEvent : std::uint8_t {
   permission_denied,
   elicitation,
   elicitation_result,
+  // Of an agent itself.
+  user_prompt_submit,
+  stop,
+  session_start,
+  session_end,
+  subagent_start,
+  subagent_stop,
+  pre_compact,
 };
-inline constexpr std::size_t hook_events = 7;
+inline constexpr std::size_t hook_events = 14;
 std::string_view to_string(HookEvent event) noexcept;  // "PreToolUse"
 // Whether a failure of its hooks refuses what they were asked about, unless an entry says otherwise.
 bool guards(HookEvent event) noexcept;
+// Whether there is anything that a failure could refuse.
+bool can_guard(HookEvent event) noexcept;
+bool is_of_agent(HookEvent event) noexcept;
 
 struct HookSetting {
   enum class Kind : std::uint8_t { command, http, mcp_tool };
 
   HookEvent event = HookEvent::pre_tool_use;
-  std::string matcher = {};  // of tools, or of servers for the last two events; empty: all
+  std::string matcher = {};  // of what it is about (docs/hooks.md); empty: all
   Kind kind = Kind::command;
   std::string command = {};                           // a line for sh, or with `args` a program
   std::optional<std::vector<std::string>> args = {};  // no shell is involved

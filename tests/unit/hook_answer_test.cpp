@@ -66,6 +66,31 @@ TEST(HookAnswer, EveryWordOfTheContract) {
   }
 }
 
+TEST(HookAnswer, AboutAnAgentItMayPrintAnyText) {
+  using enum HookEvent;
+  const std::vector<Reading> cases{
+      {user_prompt_submit, " it is Friday \n", {.context = "it is Friday"}},
+      {session_start, "[main]", {.context = "[main]"}},
+      {session_start, own(R"("additionalContext":"c")"), {.context = "c"}},
+      {stop, "done", {}},
+      {pre_compact, "ok", {}},
+      {user_prompt_submit, R"({"decision":"block","reason":"r"})", {.decision = deny, .reason = "r"}},
+      {user_prompt_submit, R"({"continue":false,"stopReason":"s"})", {.decision = deny, .reason = "s"}},
+      {stop, R"({"decision":"block","reason":"r"})", {.decision = deny, .reason = "r"}},
+      {stop, R"({"decision":"approve"})", {}},
+      {stop, R"({"continue":false,"stopReason":"s"})", {.message = "s", .ends = true}},
+      {subagent_stop,
+       R"({"continue":false,"decision":"block","reason":"r"})",
+       {.decision = deny, .reason = "r", .ends = true}},
+  };
+  for (const auto& [event, output, expected] : cases) {
+    const auto answer = read_hook_answer(event, output);
+    ASSERT_TRUE(answer) << output << answer.error().message();
+    EXPECT_EQ(*answer, expected) << output;
+  }
+  EXPECT_FALSE(read_hook_answer(user_prompt_submit, "{broken"));
+}
+
 TEST(HookAnswer, JunkIsNoAnswer) {
   for (const auto* output :
        {"ok", "{", "[]", "\"deny\"", "null", "{} {}", R"({"continue":"no"})", R"({"decision":"maybe"})",

@@ -129,6 +129,20 @@ TEST(HookSet, AnOrganisationWithoutHooksMaySwitchOthersOff) {
               AllOf(HasSubstr("not run"), HasSubstr("allowManagedHooksOnly"), HasSubstr("/etc/m.json:1")));
 }
 
+TEST(HookSet, EventsOfAnAgentAreMatchedByHowTheyCameAbout) {
+  const auto events = parse_settings(R"({"hooks":{
+      "SessionStart":[{"matcher":"resume","hooks":[{"type":"command","command":"r"}]},
+                      {"hooks":[{"type":"command","command":"a"}]}],
+      "Stop":[{"matcher":"(","hooks":[{"type":"command","command":"s"}]}]}})",
+                                     SettingsSource::user, "/s.json");
+  const HookSet set(std::vector{events}, true);
+  EXPECT_THAT(set.problems(), IsEmpty()) << "what has no matcher has none that is wrong";
+  EXPECT_THAT(set.about_agent(HookEvent::session_start, "startup"), SizeIs(1));
+  EXPECT_THAT(set.about_agent(HookEvent::session_start, "resume"), SizeIs(2));
+  EXPECT_THAT(set.about_agent(HookEvent::stop, ""), SizeIs(1));
+  EXPECT_FALSE(set.about(tool("s", "t"))) << "they are about no call";
+}
+
 TEST(HookSet, AToolIsFoundInEverySpelling) {
   const std::vector layers{layer(SettingsSource::user, "x", "", "mcp__my_server__do_it")};
   EXPECT_TRUE(HookSet(layers, true).about(tool("my server", "do it", "mcp__my_server__do_it_1a2b")));

@@ -37,7 +37,8 @@ TEST(HookSettings, EveryKindIsReadWithItsPlace) {
       {"type":"http","url":"https://audit.example/x","headers":{"Authorization":"Bearer $TOKEN"},"allowedEnvVars":["TOKEN"]}]}],
     "Elicitation":[{"matcher":"db","hooks":[
       {"type":"mcp_tool","server":"audit","tool":"ask","input":{"q":"${message}"}}]}],
-    "SessionStart":[{"hooks":[{"type":"command","command":"x"}]}]}})");
+    "SessionStart":[{"hooks":[{"type":"command","command":"x"}]}],
+    "Notification":[{"hooks":[{"type":"command","command":"x"}]}]}})");
   EXPECT_THAT(layer.problems, IsEmpty());
   const HookSetting command{.event = HookEvent::pre_tool_use,
                             .matcher = "mcp__db__.*",
@@ -63,7 +64,8 @@ TEST(HookSettings, EveryKindIsReadWithItsPlace) {
                          .tool = "ask",
                          .input = Json{{"q", "${message}"}},
                          .place = {8, 7}};
-  EXPECT_THAT(layer.hooks, ElementsAre(command, program, http, tool));
+  const HookSetting start{.event = HookEvent::session_start, .command = "x", .place = {9, 31}};
+  EXPECT_THAT(layer.hooks, ElementsAre(command, program, http, tool, start));
 }
 
 TEST(HookSettings, OneThatCannotBeReadStaysAndSaysWhy) {

@@ -1,0 +1,18 @@
+// Hooks about an agent itself, asked by src/agent: the Host has the hooks that count and runs them as it runs those
+// about calls. Loop thread only; the Host outlives it.
+#pragma once
+
+#include <string>
+
+#include <patchbay/host.h>
+#include <patchbay/task.h>
+
+#include "hooks/hook_answer.h"
+
+namespace patchbay {
+
+// What those that are due come to; cancelling it ends them. `what` is compared with their matchers, `facts` is what the
+// event has of its own. A hook that fails does not make it throw. Reads the configuration first, if nobody has.
+Task<HookVerdict> ask_agent_hooks(Host& host, HookEvent event, std::string what, Json facts);
+
+}  // namespace patchbay

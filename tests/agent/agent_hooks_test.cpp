@@ -1,0 +1,238 @@
+// What hooks of settings files have to say about an agent itself, with commands that really run. P3, G1.
+#include <fstream>
+
+#include "agent_scene.h"
+#include "base/scope.h"
+#include "settings/settings_file.h"
+#include "support/temp_tree.h"
+
+namespace patchbay::test {
+namespace {
+
+using testing::AllOf;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+using End = AgentAnswer::End;
+
+class AgentHooks : public AgentScene {
+ protected:
+  // One hook of an event: a line of sh.
+  void hook(const std::string& event, const std::string& line, const std::string& more = "",
+            SettingsSource source = SettingsSource::user) {
+    const auto entry = to_text(Json{{"type", "command"}, {"command", line}}).insert(1, more.empty() ? "" : more + ",");
+    layers.push_back(
+        parse_settings(R"({"hooks":{")" + event + R"(":[{"hooks":[)" + entry + "]}]}}", source, "/" + event + ".json"));
+  }
+  // That writes down what it gets, one object per line.
+  std::string keep() const {
+    return "cat >> '" + tree.path().string() + "/log'; echo >> '" + tree.path().string() + "/log'; ";
+  }
+  std::vector<Json> kept() const {
+    std::vector<Json> out;
+    std::ifstream file(tree.path().string() + "/log");
+    for (std::string line; std::getline(file, line);) {
+      if (auto value = parse_json(line)) out.push_back(std::move(*value));
+    }
+    return out;
+  }
+  void with(const std::function<Task<void>(Agent&)>& body) {
+    host_options.config->settings = settings_layers(std::move(layers));
+    run(body);
+  }
+  std::vector<std::string> notices() const {
+    std::vector<std::string> out;
+    for (const auto& event : events) {
+      if (const auto* notice = std::get_if<AgentNotice>(&event.what)) out.push_back(notice->text);
+    }
+    return out;
+  }
+  static std::vector<std::string> texts(const ModelMessage& message) {
+    std::vector<std::string> out;
+    for (const auto& part : message.parts) {
+      if (const auto* text = std::get_if<ModelText>(&part)) out.push_back(text->text);
+    }
+    return out;
+  }
+  static std::string block(const std::string& reason) {
+    return R"(echo '{"decision":"block","reason":")" + reason + R"("}')";
+  }
+
+  TempTree tree;
+  std::vector<SettingsLayer> layers;
+};
+
+TEST_F(AgentHooks, AMessageThatIsRefusedIsNotSent) {
+  hook("UserPromptSubmit", keep() + "if tail -1 '" + tree.path().string() +
+                               "/log' | grep -q secret; then echo 'no secrets' >&2; exit 2; fi");
+  model->then(says("hello"));
+  with([&](Agent& agent) -> Task<void> {
+    const auto refused = co_await as_result(agent.send({.text = "a secret"}));
+    EXPECT_FALSE(refused);
+    EXPECT_EQ(refused.error().code(), Errc::denied);
+    EXPECT_THAT(std::string(refused.error().message()),
+                AllOf(HasSubstr("the message was not sent: the UserPromptSubmit hook"),
+                      HasSubstr("/UserPromptSubmit.json:1"), HasSubstr("no secrets")));
+    EXPECT_THAT(model->requests, IsEmpty());
+    EXPECT_THAT(agent.messages(), IsEmpty());
+    EXPECT_EQ((co_await agent.send({.text = "good day"})).text, "hello");
+  });
+  const auto inputs = kept();
+  ASSERT_THAT(inputs, SizeIs(2));
+  EXPECT_EQ(inputs[0]["hook_event_name"], Json("UserPromptSubmit"));
+  EXPECT_EQ(inputs[0]["prompt"], Json("a secret"));
+  EXPECT_EQ(inputs[1]["prompt"], Json("good day"));
+}
+
+TEST_F(AgentHooks, AMessageThatCannotBeCheckedIsNotSentUnlessItsEntrySaysSo) {
+  hook("UserPromptSubmit", "exit 3");
+  with([&](Agent& agent) -> Task<void> {
+    const auto refused = co_await as_result(agent.send({.text = "hi"}));
+    EXPECT_FALSE(refused);
+    EXPECT_THAT(std::string(refused.error().message()), AllOf(HasSubstr("failed"), HasSubstr("\"onError\"")));
+  });
+  layers.clear();
+  host_options = empty_options();
+  hook("UserPromptSubmit", "exit 3", R"("onError":"allow")");
+  model->then(says("hello"));
+  with([&](Agent& agent) -> Task<void> { EXPECT_EQ((co_await agent.send({.text = "hi"})).text, "hello"); });
+  EXPECT_THAT(notices(), Contains(AllOf(HasSubstr("the UserPromptSubmit hook"), HasSubstr("failed"))));
+}
+
+TEST_F(AgentHooks, WhatTheyAddGoesWithTheMessage) {
+  hook(
+      "UserPromptSubmit",
+      R"(echo '{"systemMessage":"look out","hookSpecificOutput":{"hookEventName":"UserPromptSubmit","additionalContext":"it is Friday"}}')");
+  hook("SessionStart", keep() + "echo 'the branch is main'");
+  hook("SessionEnd", keep());
+  model->then(says("one")).then(says("two"));
+  with([&](Agent& agent) -> Task<void> {
+    (void)co_await agent.send({.text = "hi"});
+    EXPECT_THAT(texts(*agent.messages().at(0)), ElementsAre("the branch is main", "hi", "it is Friday"));
+    (void)co_await agent.send({.text = "again"});
+    EXPECT_THAT(texts(*agent.messages().at(2)), ElementsAre("again", "it is Friday"));
+  });
+  EXPECT_THAT(notices(), Contains(HasSubstr("look out")));
+  const auto inputs = kept();
+  ASSERT_THAT(inputs, SizeIs(2));
+  EXPECT_EQ(inputs[0]["source"], Json("startup"));
+  EXPECT_EQ(inputs[1]["hook_event_name"], Json("SessionEnd"));
+  EXPECT_EQ(inputs[1]["reason"], Json("other"));
+}
+
+TEST_F(AgentHooks, TheBeginningSaysThatAConversationGoesOn) {
+  hook("SessionStart", keep());
+  agent_options.state_directory = tree.path();
+  agent_options.directory = tree.path();
+  model->then(says("one")).then(says("two"));
+  with([&](Agent& agent) -> Task<void> {
+    (void)co_await agent.send({.text = "hi"});
+    agent_options.resume = agent.id();
+  });
+  layers.clear();
+  host_options = empty_options();
+  hook("SessionStart", keep());
+  with([&](Agent& agent) -> Task<void> { (void)co_await agent.send({.text = "hi"}); });
+  ASSERT_THAT(kept(), SizeIs(2));
+  EXPECT_EQ(kept()[1]["source"], Json("resume"));
+}
+
+TEST_F(AgentHooks, TheModelGoesOnWhereItIsNotDone) {
+  hook("Stop", keep() + "tail -1 '" + tree.path().string() + "/log' | grep -q 'stop_hook_active\":true' || " +
+                   block("run the tests"));
+  model->then(says("done")).then(says("now it is"));
+  with([&](Agent& agent) -> Task<void> {
+    const auto answer = co_await agent.send({.text = "do it"});
+    EXPECT_EQ(answer.text, "now it is");
+    EXPECT_EQ(answer.turns, 2u);
+    EXPECT_THAT(texts(*agent.messages().at(2)), ElementsAre(HasSubstr("run the tests")));
+  });
+  ASSERT_THAT(kept(), SizeIs(2));
+  EXPECT_EQ(kept()[0]["last_assistant_message"], Json("done"));
+  EXPECT_EQ(kept()[0]["stop_hook_active"], Json(false));
+}
+
+TEST_F(AgentHooks, AHookThatIsNeverContentEnds) {
+  hook("Stop", block("more"));
+  for (int i = 0; i < 6; ++i) model->then(says("done"));
+  with([&](Agent& agent) -> Task<void> {
+    const auto answer = co_await agent.send({.text = "do it"});
+    EXPECT_EQ(answer.end, End::answered);
+    EXPECT_EQ(answer.turns, 6u);
+  });
+  EXPECT_THAT(notices(), Contains(HasSubstr("5 times")));
+}
+
+TEST_F(AgentHooks, OneThatFailsOrEndsItKeepsNobodyAtWork) {
+  hook("Stop", "exit 3", R"("onError":"deny")");
+  hook("Stop", block("more"));
+  hook("Stop", R"(echo '{"continue":false,"stopReason":"enough"}')");
+  model->then(says("done"));
+  with([&](Agent& agent) -> Task<void> { EXPECT_EQ((co_await agent.send({.text = "do it"})).turns, 1u); });
+  EXPECT_THAT(notices(), Contains(HasSubstr("enough")));
+  EXPECT_THAT(notices(), Contains(HasSubstr("failed")));
+}
+
+TEST_F(AgentHooks, ThePersonEndsWhatTheyDo) {
+  layers.push_back(
+      parse_settings(R"({"hooks":{"UserPromptSubmit":[{"hooks":[{"type":"mcp_tool","server":"s","tool":"hang"}]}]}})",
+                     SettingsSource::user, "/s.json"));
+  with([&](Agent& agent) -> Task<void> {
+    Scope scope(co_await asio::this_coro::executor);
+    scope.start(
+        [](Agent& a) -> Task<void> { EXPECT_EQ((co_await a.send({.text = "hi"})).end, End::interrupted); }(agent));
+    while (hanging == 0) co_await hangs.wait();
+    agent.interrupt();
+    co_await scope.join();
+    EXPECT_THAT(agent.messages(), IsEmpty());
+  });
+}
+
+TEST_F(AgentHooks, ThoseOfARepositoryNeedTrust) {
+  hook("UserPromptSubmit", "exit 2", "", SettingsSource::project);
+  model->then(says("hello"));
+  with([&](Agent& agent) -> Task<void> { EXPECT_EQ((co_await agent.send({.text = "hi"})).text, "hello"); });
+}
+
+TEST_F(AgentHooks, OfASubAgentAreAboutItsTaskAndItsEnd) {
+  hook("UserPromptSubmit", keep());
+  hook("Stop", keep());
+  hook("SubagentStart",
+       keep() + R"(echo '{"hookSpecificOutput":{"hookEventName":"SubagentStart","additionalContext":"be short"}}')");
+  hook("SubagentStop", keep() + "tail -1 '" + tree.path().string() + "/log' | grep -q 'stop_hook_active\":true' || " +
+                           block("count again"));
+  model->then(calls({use("1", "agent", Json{{"prompt", "count"}})}))
+      .then(says("four"))
+      .then(says("five"))
+      .then(says("it is five"));
+  with([&](Agent& agent) -> Task<void> {
+    EXPECT_EQ((co_await agent.send({.text = "how many?"})).text, "it is five");
+    EXPECT_THAT(words(outcomes_of(*agent.messages().at(2)).at(0)), HasSubstr("five"));
+    EXPECT_THAT(texts(*model->requests.at(1).messages.at(0)),
+                Contains(AllOf(HasSubstr("count"), HasSubstr("be short"))));
+    EXPECT_THAT(texts(*model->requests.at(2).messages.back()), Contains(HasSubstr("count again")));
+  });
+  std::vector<std::string> names;
+  for (const auto& input : kept()) names.emplace_back(input["hook_event_name"].as_text());
+  EXPECT_THAT(names, ElementsAre("UserPromptSubmit", "SubagentStart", "SubagentStop", "SubagentStop", "Stop"));
+  EXPECT_EQ(kept().at(1)["agent_type"], Json("general-purpose"));
+  EXPECT_EQ(kept().at(2)["last_assistant_message"], Json("four"));
+}
+
+TEST_F(AgentHooks, AConversationThatIsToStayAsItIsStays) {
+  hook("PreCompact", keep() + "echo 'not now' >&2; exit 2");
+  model->then(says("hello"));
+  with([&](Agent& agent) -> Task<void> {
+    (void)co_await agent.send({.text = "hi"});
+    co_await agent.compact();
+    EXPECT_THAT(agent.messages(), SizeIs(2));
+  });
+  EXPECT_THAT(notices(), Contains(AllOf(HasSubstr("was not made shorter"), HasSubstr("not now"))));
+  ASSERT_THAT(kept(), SizeIs(1));
+  EXPECT_EQ(kept()[0]["trigger"], Json("manual"));
+}
+
+}  // namespace
+}  // namespace patchbay::test
