@@ -8,7 +8,6 @@
 #include "agent/go_on_text.h"
 #include "base/timeout.h"
 #include "host/hooks/agent_hooks.h"
-#include "text/clean_text.h"
 
 namespace patchbay {
 namespace {
