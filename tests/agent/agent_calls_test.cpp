@@ -4,6 +4,7 @@
 #include "agent_scene.h"
 #include "base/scope.h"
 #include "support/beside.h"
+#include "support/fails_with.h"
 #include "support/manual_clock.h"
 #include "support/temp_tree.h"
 
@@ -202,7 +203,7 @@ TEST_F(AgentScene, WhoSleepsIsWokenByAMessage) {
 TEST_F(AgentScene, WhatIsToldToAnIdleAgentIsGivenWithAnEmptyMessage) {
   model->then(says("I hear"));
   run([&](Agent& agent) -> Task<void> {
-    EXPECT_EQ((co_await as_result(agent.send({}))).error().code(), Errc::invalid_argument);
+    EXPECT_THAT(co_await as_result(agent.send({})), FailsWith(Errc::invalid_argument));
     Scope scope(co_await asio::this_coro::executor);
     const auto told = beside(scope, [](Agent& a) -> Task<bool> {
       co_await a.told();

@@ -2,6 +2,7 @@
 #include "agent_scene.h"
 #include "base/scope.h"
 #include "support/beside.h"
+#include "support/fails_with.h"
 #include "support/stop_at_every_step.h"
 
 namespace patchbay::test {
@@ -74,8 +75,8 @@ TEST_F(AgentScene, ACallerWhoLeavesLeavesAValidConversation) {
     Scope scope(co_await asio::this_coro::executor);
     const auto sent = beside(scope, agent.send({.text = "go"}));
     while (hanging < 2) co_await hangs.wait();
-    EXPECT_EQ((co_await as_result(agent.send({.text = "me too"}))).error().code(), Errc::invalid_argument);
-    EXPECT_EQ((co_await as_result(agent.compact())).error().code(), Errc::invalid_argument);
+    EXPECT_THAT(co_await as_result(agent.send({.text = "me too"})), FailsWith(Errc::invalid_argument));
+    EXPECT_THAT(co_await as_result(agent.compact()), FailsWith(Errc::invalid_argument));
     sent->running.cancel();
     co_await scope.join();
     EXPECT_EQ(failure_of(*sent), Errc::cancelled);

@@ -7,6 +7,7 @@
 #include "agent/conversation/record.h"
 #include "agent_scene.h"
 #include "settings/settings_file.h"
+#include "support/fails_with.h"
 #include "support/temp_tree.h"
 
 namespace patchbay::test {
@@ -41,14 +42,14 @@ TEST_F(AgentResume, AnotherAgentGoesOnWhereOneStopped) {
     (void)co_await agent.send({.text = "what was it?"});
     EXPECT_THAT(model->requests.back().messages, SizeIs(5));
     Agent second(*host, model, agent_options);
-    EXPECT_EQ((co_await as_result(second.begin())).error().code(), Errc::config) << "it is in use";
+    EXPECT_THAT(co_await as_result(second.begin()), FailsWith(Errc::config)) << "it is in use";
     co_await second.stop();
   });
   agent_options.resume = "nothing-like-it";
   Host other(empty_options());
   Agent agent(other, model, agent_options);
   run_task([&]() -> Task<void> {
-    EXPECT_EQ((co_await as_result(agent.begin())).error().code(), Errc::invalid_argument);
+    EXPECT_THAT(co_await as_result(agent.begin()), FailsWith(Errc::invalid_argument));
     co_await agent.stop();
     co_await other.stop();
   });
@@ -106,7 +107,7 @@ TEST_F(DeferringHook, WhatThePersonSaysIsNotLostWhileACallIsPutOff) {
     EXPECT_THAT(text_of(*agent.messages().at(2)), HasSubstr("never mind"));
     EXPECT_THAT(outcomes_of(*agent.messages().at(2)), SizeIs(1));
     EXPECT_THAT(order, IsEmpty());
-    EXPECT_EQ((co_await as_result(agent.send({}))).error().code(), Errc::invalid_argument);
+    EXPECT_THAT(co_await as_result(agent.send({})), FailsWith(Errc::invalid_argument));
   });
 }
 
@@ -160,7 +161,7 @@ TEST_F(DeferringHook, ACallIsMadeWhenTheConversationGoesOn) {
     const auto outcomes = outcomes_of(*agent.messages().at(2));
     EXPECT_THAT(outcomes, SizeIs(2));
     for (const auto& outcome : outcomes) EXPECT_FALSE(outcome.is_error) << words(outcome);
-    EXPECT_EQ((co_await as_result(agent.send({}))).error().code(), Errc::invalid_argument);
+    EXPECT_THAT(co_await as_result(agent.send({})), FailsWith(Errc::invalid_argument));
   });
 }
 
