@@ -9,24 +9,15 @@
 namespace patchbay {
 namespace {
 
-// Memory that is worth keeping for the next frame.
+// Memory of a frame that had to go, which is worth keeping for the one that comes in its place.
 constexpr std::size_t largest_spare = 4096;
 constexpr std::size_t longest_name = 200;  // of a method, in an envelope
 
 constexpr std::size_t largest_envelope = 4096;
 
-std::size_t weight(const RecordedFrame& frame) noexcept { return frame.text.capacity(); }
-
-// About what its text needs, so that it is not moved while it is written.
-std::size_t room_for(const Message& message) {
-  constexpr std::size_t around = 96;
-  const auto of = [](const Payload& payload) { return payload ? payload.text().size() : 0; };
-  if (const auto* request = std::get_if<Request>(&message))
-    return of(request->params) + request->method.size() + around;
-  if (const auto* response = std::get_if<Response>(&message)) return of(response->result) + around;
-  if (const auto* told = std::get_if<Notification>(&message)) return of(told->params) + told->method.size() + around;
-  const auto& failed = std::get<ErrorResponse>(message);
-  return of(failed.error.data) + failed.error.message.size() + around;
+// Beside the object itself.
+std::size_t memory_of(const std::string& text) noexcept {
+  return text.capacity() > std::string().capacity() ? text.capacity() : 0;
 }
 
 }  // namespace
@@ -51,76 +42,164 @@ std::string envelope_text(const Message& message) {
   return out;
 }
 
-void FrameRing::opened(std::uint32_t channel, std::int64_t time) {
-  std::ranges::move(head_, std::back_inserter(before_));
-  if (dropped_ > 0) {
-    const auto since = rest_.empty() ? time : rest_.front().time;
-    before_.push_back({.kind = RecordedFrame::Kind::gap, .time = since, .size = dropped_, .text = {}});
-    bytes_ += weight(before_.back());
+// What can be put together later: all but errors and ids that are texts, which are rare.
+void FrameRing::hold(Held& held, const Message& message) {
+  const auto keep = [&held](Form form, const RequestId* id, std::string_view method, const Payload& payload) {
+    const auto* number = id ? std::get_if<std::int64_t>(id) : nullptr;
+    if (id && !number) return false;
+    const auto inside = payload ? payload.text() : std::string_view();
+    held.form = form;
+    held.id = number ? *number : 0;
+    held.method_size = static_cast<std::uint32_t>(method.size());
+    const auto size = method.size() + inside.size();
+    held.text.resize_and_overwrite(size, [&](char* to, std::size_t) {  // the second may be the room there is
+      method.copy(to, method.size());
+      inside.copy(to + method.size(), inside.size());
+      return size;
+    });
+    return true;
+  };
+  bool kept = false;
+  if (const auto* request = std::get_if<Request>(&message)) {
+    kept = keep(Form::request, &request->id, request->method, request->params);
+  } else if (const auto* response = std::get_if<Response>(&message)) {
+    kept = keep(Form::response, &response->id, {}, response->result);
+  } else if (const auto* told = std::get_if<Notification>(&message)) {
+    kept = keep(Form::notification, nullptr, told->method, told->params);
   }
-  std::ranges::move(rest_, std::back_inserter(before_));
+  if (!kept) append_message(held.text, message);
+}
+
+RecordedFrame FrameRing::recorded(const Held& held) {
+  RecordedFrame frame{
+      .kind = held.kind, .cut = held.cut, .channel = held.channel, .time = held.time, .size = held.size, .text = {}};
+  const auto method = [&] { return held.text.substr(0, held.method_size); };
+  const auto inside = [&] {
+    auto text = held.text.substr(held.method_size);
+    return text.empty() ? Payload() : Payload::from_validated(std::move(text));
+  };
+  switch (held.form) {
+    case Form::whole:
+      frame.text = held.text;
+      break;
+    case Form::request:
+      append_message(frame.text, Request{held.id, method(), inside()});
+      break;
+    case Form::notification:
+      append_message(frame.text, Notification{method(), inside()});
+      break;
+    case Form::response:
+      append_message(frame.text, Response{held.id, inside()});
+      break;
+  }
+  return frame;
+}
+
+std::size_t FrameRing::slot(std::size_t at) const noexcept {
+  at += first_;
+  return at < slots_.size() ? at : at - slots_.size();
+}
+
+// The oldest first, and no slot behind the newest.
+void FrameRing::put_in_order() {
+  std::ranges::rotate(slots_, slots_.begin() + static_cast<std::ptrdiff_t>(first_));
+  slots_.resize(count_);
+  first_ = 0;
+}
+
+void FrameRing::opened(std::uint32_t channel, std::int64_t time) {
+  put_in_order();
+  if (dropped_ > 0) {
+    const auto since = before_ == count_ ? time : slots_[before_].time;
+    head_.push_back({.kind = RecordedFrame::Kind::gap, .time = since, .size = dropped_, .text = {}});
+  }
+  slots_.insert(slots_.begin() + static_cast<std::ptrdiff_t>(before_), std::move_iterator(head_.begin()),
+                std::move_iterator(head_.end()));
+  count_ = before_ = slots_.size();
   head_.clear();
-  rest_.clear();
-  head_size_ = dropped_ = 0;
+  head_size_ = dropped_ = bytes_ = 0;
+  for (const auto& held : slots_) bytes_ += memory_of(held.text);
   in_head_ = true;
-  keep({.kind = RecordedFrame::Kind::opened, .channel = channel, .time = time, .text = {}});
+  end_frame(begin_frame(RecordedFrame::Kind::opened, channel, time));
 }
 
 void FrameRing::add(RecordedFrame::Kind kind, std::uint32_t channel, std::int64_t time, const Message& message) {
-  RecordedFrame frame{.kind = kind, .channel = channel, .time = time, .text = std::exchange(spare_, {})};
+  auto& held = begin_frame(kind, channel, time);
   if (fits(message, largest_frame)) {
-    frame.text.reserve(room_for(message));
-    append_message(frame.text, message);
+    hold(held, message);
   } else {
-    frame.cut = true;
-    frame.size = size_of(message);
-    frame.text = envelope_text(message);
+    held.cut = true;
+    held.size = size_of(message);
+    held.text = envelope_text(message);
   }
-  keep(std::move(frame));
+  end_frame(held);
 }
 
 void FrameRing::mark(RecordedFrame::Kind kind, std::uint32_t channel, std::int64_t time, std::string text) {
-  keep({.kind = kind, .channel = channel, .time = time, .text = std::move(text)});
+  auto& held = begin_frame(kind, channel, time);
+  held.text = std::move(text);
+  end_frame(held);
 }
 
-void FrameRing::keep(RecordedFrame frame) {
-  const auto size = weight(frame);
+// The newest of the others, until it is known whether it belongs to the head.
+FrameRing::Held& FrameRing::begin_frame(RecordedFrame::Kind kind, std::uint32_t channel, std::int64_t time) {
+  while (size() >= most_frames && count_ > 0) drop_oldest(largest_spare);
+  if (count_ == slots_.size()) {
+    put_in_order();
+    slots_.resize(std::min(2 * count_ + 16, most_frames));
+  }
+  auto& held = slots_[slot(count_++)];
+  held.kind = kind;
+  held.cut = false;
+  held.form = Form::whole;
+  held.channel = channel;
+  held.time = time;
+  held.size = 0;
+  held.text.clear();
+  bytes_ -= memory_of(held.text);
+  return held;
+}
+
+void FrameRing::end_frame(Held& newest) {
+  const auto size = memory_of(newest.text);
   bytes_ += size;
-  if (in_head_ && head_.size() < head_frames && head_size_ + size <= head_bytes) {
-    head_size_ += size;
-    head_.push_back(std::move(frame));
-  } else {
-    in_head_ = false;
-    rest_.push_back(std::move(frame));
+  if (in_head_) {
+    in_head_ = head_.size() < head_frames && head_size_ + size <= head_bytes;
+    if (in_head_) {
+      head_size_ += size;
+      head_.push_back(std::move(newest));
+      --count_;
+    }
   }
-  while (this->size() > most_frames || bytes_ > most_bytes) {
-    if (before_.empty() && rest_.empty()) break;
-    drop_oldest();
-  }
+  while (bytes_ > most_bytes && count_ > 0) drop_oldest(0);
 }
 
-void FrameRing::drop_oldest() {
-  auto& from = before_.empty() ? rest_ : before_;
-  if (before_.empty()) ++dropped_;
-  auto& oldest = from.front();
-  bytes_ -= weight(oldest);
-  if (oldest.text.capacity() <= largest_spare) {
-    spare_ = std::move(oldest.text);
-    spare_.clear();
+// Its slot keeps at most so much memory.
+void FrameRing::drop_oldest(std::size_t keeps) {
+  auto& text = slots_[first_].text;
+  if (const auto memory = memory_of(text); memory > keeps) {
+    bytes_ -= memory;
+    std::string().swap(text);  // an assignment may leave it its memory
   }
-  from.pop_front();
+  if (++first_ == slots_.size()) first_ = 0;
+  --count_;
+  if (before_ > 0) {
+    --before_;
+  } else {
+    ++dropped_;
+  }
 }
 
 std::vector<RecordedFrame> FrameRing::frames() const {
   std::vector<RecordedFrame> out;
   out.reserve(size() + 1);
-  out.insert(out.end(), before_.begin(), before_.end());
-  out.insert(out.end(), head_.begin(), head_.end());
+  for (std::size_t i = 0; i < before_; ++i) out.push_back(recorded(slots_[slot(i)]));
+  for (const auto& held : head_) out.push_back(recorded(held));
   if (dropped_ > 0) {
-    const auto time = !rest_.empty() ? rest_.front().time : out.empty() ? 0 : out.back().time;
+    const auto time = before_ < count_ ? slots_[slot(before_)].time : out.empty() ? 0 : out.back().time;
     out.push_back({.kind = RecordedFrame::Kind::gap, .time = time, .size = dropped_, .text = {}});
   }
-  out.insert(out.end(), rest_.begin(), rest_.end());
+  for (auto i = before_; i < count_; ++i) out.push_back(recorded(slots_[slot(i)]));
   return out;
 }
 

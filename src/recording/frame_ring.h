@@ -1,12 +1,12 @@
-// FrameRing: the latest messages that passed between us and one server, within a number of frames and of bytes. They
-// are kept as JSON text: a shared Payload would keep its values and its block beside it, and would make whoever takes
-// the value copy it (docs/adr/0027-recordings.md). How the newest channel began is kept apart from the rest: without it
-// nobody can replay what came later. Secrets are in it; they are taken out when frames leave it. Pure.
+// FrameRing: the latest messages that passed between us and one server, within a number of frames and of bytes. Of each
+// the bytes of its params or result are kept: a shared Payload would keep its values and its block beside it, and would
+// make whoever takes the value copy it (docs/adr/0027-recordings.md). What stands around them is written when frames
+// leave the ring, which few ever do. How the newest channel began is kept apart from the rest: without it nobody can
+// replay what came later. Secrets are in it; they are taken out when frames leave it. Pure.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -49,24 +49,44 @@ class FrameRing {
   // `kind`: lost, ended or closed.
   void mark(RecordedFrame::Kind kind, std::uint32_t channel, std::int64_t time, std::string text);
 
-  // In order.
+  // In order, each as JSON text.
   std::vector<RecordedFrame> frames() const;
-  std::size_t size() const noexcept { return before_.size() + head_.size() + rest_.size(); }
+  std::size_t size() const noexcept { return head_.size() + count_; }
   std::size_t bytes() const noexcept { return bytes_; }
   void clear() { *this = FrameRing(); }
 
  private:
-  void keep(RecordedFrame frame);
-  void drop_oldest();
+  // How `text` is to be read.
+  enum class Form : std::uint8_t { whole, request, notification, response };
+  struct Held {
+    RecordedFrame::Kind kind = RecordedFrame::Kind::opened;
+    bool cut = false;
+    Form form = Form::whole;  // else the method of a message and its params, or its result, one behind the other
+    std::uint32_t channel = 0;
+    std::uint32_t method_size = 0;
+    std::int64_t time = 0;
+    std::int64_t id = 0;  // where the message has one and `text` does not
+    std::size_t size = 0;
+    std::string text;
+  };
 
-  std::deque<RecordedFrame> before_;  // the newest channel; they go first
-  std::vector<RecordedFrame> head_;   // how it began; stays
-  std::deque<RecordedFrame> rest_;
-  std::size_t dropped_ = 0;  // between the two
+  static void hold(Held& held, const Message& message);
+  static RecordedFrame recorded(const Held& held);
+  std::size_t slot(std::size_t at) const noexcept;
+  void put_in_order();
+  Held& begin_frame(RecordedFrame::Kind kind, std::uint32_t channel, std::int64_t time);
+  void end_frame(Held& newest);
+  void drop_oldest(std::size_t keeps);
+
+  std::vector<Held> head_;   // how the newest channel began; stays
+  std::vector<Held> slots_;  // all others go round in it: `count_` of them from `first_` on
+  std::size_t first_ = 0;
+  std::size_t count_ = 0;
+  std::size_t before_ = 0;   // so many of them are from before the newest channel; they go first
+  std::size_t dropped_ = 0;  // between the head and what came after it
   bool in_head_ = false;     // the next frame belongs to it
   std::size_t head_size_ = 0;
-  std::size_t bytes_ = 0;
-  std::string spare_;  // memory of a frame that had to go
+  std::size_t bytes_ = 0;  // of memory, also of slots that hold nothing
 };
 
 // The envelope of a message: everything but params, result and what an error carries.

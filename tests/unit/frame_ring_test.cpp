@@ -1,6 +1,8 @@
 // The latest frames of a server within their bounds, and what stays when there is no more room. N8.
 #include "recording/frame_ring.h"
 
+#include <random>
+
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -107,6 +109,76 @@ TEST(FrameRing, AMessageThatIsTooLargeLeavesItsEnvelope) {
     EXPECT_GT(frames[i].size, large.size());
   }
   EXPECT_LT(ring.bytes(), 1000u);
+}
+
+// N8: whatever kind of message it is, what leaves the ring is what would have been written to the wire, on one line.
+TEST(FrameRing, WhatLeavesItIsTheMessageAsItIsWritten) {
+  const auto pretty = [] { return Payload::parse("{\n  \"text\": \"a\\nb\",\r\n  \"n\": [1,\n2]\n}").value(); };
+  const std::vector<Message> messages{
+      Request{std::int64_t{-7}, "tools/call", pretty()},
+      Request{std::int64_t{8}, "ping", {}},
+      Request{std::string("eight \"8\""), "quoted \"method\"", pretty()},
+      Notification{"notifications/cancelled", pretty()},
+      Notification{"notifications/initialized", {}},
+      Notification{"", Payload(Json::array())},
+      Response{std::int64_t{7}, pretty()},
+      Response{std::int64_t{8}, {}},
+      Response{std::int64_t{9}, Payload(Json())},
+      Response{std::string("nine"), Payload(Json{{"a", 1}})},
+      ErrorResponse{std::int64_t{10}, {-32603, "why \"not\"", pretty()}},
+      ErrorResponse{std::nullopt, {-32700, "", {}}},
+  };
+  FrameRing ring;
+  for (const auto& message : messages) ring.add(Kind::received, 1, 1, message);
+  const auto frames = ring.frames();
+  ASSERT_EQ(frames.size(), messages.size());
+  for (std::size_t i = 0; i < messages.size(); ++i) {
+    std::string written;
+    append_message(written, messages[i]);
+    EXPECT_EQ(frames[i].text, written);
+    EXPECT_FALSE(frames[i].text.contains('\n'));
+  }
+}
+
+// N8: frames of all sizes, connections that come and go: what is there is right, the newest is always there, and the
+// bounds hold.
+TEST(FrameRing, KeepsTheNewestWhateverCameBefore) {
+  FrameRing ring;
+  std::minstd_rand random(11);
+  constexpr std::int64_t frames = 2000;
+  std::uint32_t channel = 0;
+  std::vector<std::string> written(1);  // of each time
+  for (std::int64_t time = 1; time <= frames; ++time) {
+    const auto choice = random() % 500;
+    written.emplace_back();
+    if (choice < 3) {
+      ring.opened(++channel, time);
+    } else if (choice < 10) {
+      ring.mark(Kind::lost, channel, time, written.back() = fmt::format("lost {}", time));
+    } else {
+      const std::size_t size = choice < 20 ? random() % 300'000 : choice < 100 ? random() % 8000 : random() % 100;
+      const auto message = call(time, std::string(size, 'x'));
+      ring.add(Kind::sent, channel, time, message);
+      append_message(written.back(), message);
+    }
+    EXPECT_LE(ring.size(), FrameRing::most_frames);
+    EXPECT_LE(ring.bytes(), FrameRing::most_bytes);
+    if (time % 17 != 0) continue;
+    const auto held = ring.frames();
+    EXPECT_EQ(held.back().time, time);
+    std::int64_t last = 0;
+    for (const auto& frame : held) {
+      if (frame.kind == Kind::gap) continue;
+      EXPECT_LT(last, frame.time);
+      last = frame.time;
+      const auto& whole = written[static_cast<std::size_t>(frame.time)];
+      if (frame.cut) {
+        EXPECT_EQ(frame.size, whole.size());
+      } else {
+        ASSERT_EQ(frame.text, whole);
+      }
+    }
+  }
 }
 
 TEST(FrameRing, WithoutAConnectionItKeepsTheLatest) {
