@@ -14,6 +14,8 @@ constexpr std::size_t largest_spare = 4096;
 constexpr std::size_t longest_name = 200;  // of a method, in an envelope
 
 constexpr std::size_t largest_envelope = 4096;
+// What a message has beside its method, params or result, and the bytes that one of a method may become.
+constexpr std::size_t around = 128, most_escaped = 6;
 
 // Beside the object itself.
 std::size_t memory_of(const std::string& text) noexcept {
@@ -42,16 +44,17 @@ std::string envelope_text(const Message& message) {
   return out;
 }
 
-// What can be put together later: all but errors and ids that are texts, which are rare.
-void FrameRing::hold(Held& held, const Message& message) {
+// What can be put together later: all but errors, ids that are texts, and what may be too large. Those are rare.
+bool FrameRing::hold(Held& held, const Message& message) {
   const auto keep = [&held](Form form, const RequestId* id, std::string_view method, const Payload& payload) {
     const auto* number = id ? std::get_if<std::int64_t>(id) : nullptr;
     if (id && !number) return false;
     const auto inside = payload ? payload.text() : std::string_view();
+    const auto size = method.size() + inside.size();
+    if (most_escaped * method.size() + inside.size() + around > largest_frame) return false;
     held.form = form;
     held.id = number ? *number : 0;
     held.method_size = static_cast<std::uint32_t>(method.size());
-    const auto size = method.size() + inside.size();
     held.text.resize_and_overwrite(size, [&](char* to, std::size_t) {  // the second may be the room there is
       method.copy(to, method.size());
       inside.copy(to + method.size(), inside.size());
@@ -59,15 +62,14 @@ void FrameRing::hold(Held& held, const Message& message) {
     });
     return true;
   };
-  bool kept = false;
   if (const auto* request = std::get_if<Request>(&message)) {
-    kept = keep(Form::request, &request->id, request->method, request->params);
-  } else if (const auto* response = std::get_if<Response>(&message)) {
-    kept = keep(Form::response, &response->id, {}, response->result);
-  } else if (const auto* told = std::get_if<Notification>(&message)) {
-    kept = keep(Form::notification, nullptr, told->method, told->params);
+    return keep(Form::request, &request->id, request->method, request->params);
   }
-  if (!kept) append_message(held.text, message);
+  if (const auto* response = std::get_if<Response>(&message)) {
+    return keep(Form::response, &response->id, {}, response->result);
+  }
+  const auto* told = std::get_if<Notification>(&message);
+  return told && keep(Form::notification, nullptr, told->method, told->params);
 }
 
 RecordedFrame FrameRing::recorded(const Held& held) {
@@ -125,8 +127,10 @@ void FrameRing::opened(std::uint32_t channel, std::int64_t time) {
 
 void FrameRing::add(RecordedFrame::Kind kind, std::uint32_t channel, std::int64_t time, const Message& message) {
   auto& held = begin_frame(kind, channel, time);
-  if (fits(message, largest_frame)) {
-    hold(held, message);
+  if (hold(held, message)) {
+    // As nearly always.
+  } else if (fits(message, largest_frame)) {
+    append_message(held.text, message);
   } else {
     held.cut = true;
     held.size = size_of(message);

@@ -70,7 +70,7 @@ class FrameRing {
     std::string text;
   };
 
-  static void hold(Held& held, const Message& message);
+  static bool hold(Held& held, const Message& message);
   static RecordedFrame recorded(const Held& held);
   std::size_t slot(std::size_t at) const noexcept;
   void put_in_order();
