@@ -1,8 +1,9 @@
 // The measuring client of this library: its public coroutine face, as a program would use it.
 // Only `forward` goes one layer deeper, to where an answer is handed on as the bytes it came
-// in, and `catalog`, to where one is made; hosts are made where chance can be handed in. bench/README.md has the
-// arguments and the line that is printed.
+// in, `catalog` to where one is made, and `model-…` and `keep-…` to the two halves of Host::for_model; hosts are made
+// where chance can be handed in. bench/README.md has the arguments and the line that is printed.
 #include <algorithm>
+#include <filesystem>
 #include <span>
 
 #include <boost/asio/co_spawn.hpp>
@@ -17,7 +18,11 @@
 #include "base/scope.h"
 #include "figures.h"
 #include "host/make_host.h"
+#include "host/results/result_store.h"
 #include "many_tools.h"
+#include "protocol/codec.h"
+#include "results/fit.h"
+#include "results/outline.h"
 #include "rpc/peer.h"
 #include "rpc/transport.h"
 
@@ -241,6 +246,43 @@ Task<void> forward(const Arguments& arguments) {
   co_await peer.close(pb::CloseMode::quick);
 }
 
+// What a model is given of a result that is too large for it, as a Host makes it beside the loop. Keeping the result is
+// measured by itself.
+pb::ModelResult for_model(const pb::CallToolResult& result) {
+  auto draft = pb::draft_of(result);
+  check(!pb::fits(draft, {}));
+  return pb::shortened(std::move(draft), "bench",
+                       {.handle = "@result:abcdefgh", .outline = pb::outline_of(result), .reading = "Read on."});
+}
+
+// Reading it included, which is its floor.
+Task<void> read_for_model(const Arguments& arguments, pb::Session session, const char* tool) {
+  std::optional<bench::Meter> meter;
+  for (int i = -arguments.warm_up(); i < arguments.count; ++i) {
+    if (i == 0) meter.emplace(arguments.measure);
+    auto result = co_await session.call_tool(tool, {});
+    check(for_model(result).handle.size() > 8);
+  }
+  meter->print(arguments.count);
+}
+
+// Made JSON again, compressed and written to TMPDIR.
+Task<void> keep(const Arguments& arguments, pb::Session session, const char* tool) {
+  auto folder = (std::filesystem::temp_directory_path() / "patchbay-bench-XXXXXX").string();
+  check(mkdtemp(folder.data()) != nullptr);
+  const pb::ResultStore store(folder);
+  const auto result = co_await session.call_tool(tool, {});
+  std::optional<bench::Meter> meter;
+  bool kept = true;
+  for (int i = -arguments.warm_up(); i < arguments.count; ++i) {
+    if (i == 0) meter.emplace(arguments.measure);
+    kept = kept && store.keep("bench", tool, pb::to_text(pb::encode(result)));
+  }
+  std::filesystem::remove_all(folder);
+  check(kept);
+  meter->print(arguments.count);
+}
+
 Task<int> measure(Arguments arguments) {
   if (arguments.measure == "connect") {
     co_await connect_many(arguments);
@@ -262,6 +304,10 @@ Task<int> measure(Arguments arguments) {
     auto session = co_await client().connect(transport(arguments));
     if (arguments.measure == "parallel") {
       co_await in_flight(arguments, session);
+    } else if (arguments.measure == "model-large" || arguments.measure == "model-many") {
+      co_await read_for_model(arguments, session, arguments.measure == "model-large" ? "large" : "many");
+    } else if (arguments.measure == "keep-large" || arguments.measure == "keep-many") {
+      co_await keep(arguments, session, arguments.measure == "keep-large" ? "large" : "many");
     } else if (arguments.measure == "stream") {
       co_await stream(arguments, session);
     } else {

@@ -46,8 +46,9 @@ class Drafting {
       std::visit([this](const auto& one) { add(one); }, block);
       ++at_;
     }
-    if (result.structured_content && !is_said(*result.structured_content)) {
-      draft_.structured = to_text(*result.structured_content);
+    if (result.structured_content) {
+      auto written = to_text(*result.structured_content);
+      if (!is_said(*result.structured_content, written)) draft_.structured = std::move(written);
     }
     draft_.is_error = result.is_error;
     if (draft_.blocks.empty() && draft_.structured.empty()) draft_.blocks.emplace_back(ModelText{"(no output)"});
@@ -64,10 +65,7 @@ class Drafting {
         std::ranges::count_if(result.content, [](const Content& block) { return image_data(block) != nullptr; }));
   }
 
-  void count(std::string_view text) {
-    draft_.text_bytes += text.size();
-    draft_.characters += characters_in(text);
-  }
+  void count(std::string_view text) { draft_.text_bytes += text.size(); }
 
   void text(std::string_view piece) {
     auto* last = draft_.blocks.empty() ? nullptr : std::get_if<ModelText>(&draft_.blocks.back());
@@ -161,8 +159,7 @@ class Drafting {
   }
 
   // Whether some text, or all of them, is the same JSON. Some libraries put a value that is no object into "result".
-  bool is_said(const Json& structured) const {
-    const auto written = to_text(structured);
+  bool is_said(const Json& structured, std::string_view written) const {
     const Json* wrapped = structured.is_object() && structured.size() == 1 ? structured.find("result") : nullptr;
     auto same = [&](std::string_view text) {
       const auto plain = trim(text);
@@ -251,7 +248,13 @@ ModelDraft draft_of(const CallToolResult& result, const ImageLimits& limits, con
 }
 
 bool fits(const ModelDraft& draft, const TextBudget& budget) noexcept {
-  if (budget.characters) return draft.characters <= *budget.characters;
+  if (budget.characters) {
+    auto characters = characters_in(draft.structured);
+    for (const auto& block : draft.blocks) {
+      if (const auto* text = std::get_if<ModelText>(&block)) characters += characters_in(text->text);
+    }
+    return characters <= *budget.characters;
+  }
   return tokens_of(draft.text_bytes) <= budget.tokens;
 }
 

@@ -44,7 +44,6 @@ struct ModelDraft {
   bool is_error = false;
   std::vector<std::size_t> not_shown = {};  // blocks of the result that only a line stands for; at most `most_listed`
   std::uint64_t text_bytes = 0;             // of all texts and `structured`
-  std::uint64_t characters = 0;             // of the same
 };
 
 // What an image was made to, so that a model takes it (scaling.h); by its place in the content.

@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "base/strings.h"
+#include "protocol/codec.h"
+#include "results/result_value.h"
 #include "text/clean_text.h"
 
 namespace patchbay {
@@ -154,6 +156,28 @@ std::string outline_of(const Json& value, const OutlineLimits& limits) {
   // Whatever the parts come to: one line of about this length.
   if (const auto cut = cut_utf8(text, limits.bytes * 2); cut.size() < text.size()) text = std::string(cut) + "…";
   return text;
+}
+
+std::string outline_of(const CallToolResult& result, const OutlineLimits& limits) {
+  const auto& structured = result.structured_content;
+  if (structured && !structured->is_null())
+    return structured->is_string() ? std::string() : outline_of(*structured, limits);
+  std::size_t texts = 0;
+  std::string_view text;  // all of them
+  std::string joined;
+  for (const auto& block : result.content) {
+    const auto* one = std::get_if<TextContent>(&block);
+    if (one == nullptr) continue;
+    if (texts++ > 0) {
+      if (texts == 2) joined = text;
+      joined += '\n';
+      joined += one->text;
+    }
+    text = texts == 1 ? std::string_view(one->text) : joined;
+  }
+  if (texts == 0) return outline_of(encode(result), limits);
+  const auto value = structured_text(text);
+  return value ? outline_of(*value, limits) : std::string();
 }
 
 }  // namespace patchbay

@@ -7,6 +7,7 @@
 #include <string>
 
 #include <patchbay/json.h>
+#include <patchbay/types.h>
 
 namespace patchbay {
 
@@ -19,5 +20,7 @@ struct OutlineLimits {
 };
 
 std::string outline_of(const Json& value, const OutlineLimits& limits = {});
+// Of the value of a result (result_value.h), of which nothing is copied here; empty when that is a text.
+std::string outline_of(const CallToolResult& result, const OutlineLimits& limits = {});
 
 }  // namespace patchbay

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "base/crypto.h"
+#include "protocol/codec.h"
 #include "results/fit.h"
 #include "results/handle.h"
 #include "results/image_header.h"
@@ -464,6 +465,25 @@ TEST(ResultPartOf, AValueIsItsStructuredContentElseTheJsonOfItsTextElseItsText) 
       {"[]", "[]"},
   };
   for (const auto& [sent, value] : cases) EXPECT_EQ(to_text(value_of_result(json(sent))), value) << sent;
+}
+
+// The shape that a model reads is that of the value which pointers lead through.
+TEST(ResultPartOf, TheOutlineOfAResultIsThatOfItsValue) {
+  std::vector<CallToolResult> results{
+      texts({" [1,2] "}), texts({"5"}), texts({"{", "\"a\":", "1}"}), texts({"{\"a\":1}"}), texts({"[1]", "[2]"}),
+      texts({""}),        texts({})};
+  results.front().structured_content = Json{{"b", Json::array({Json{{"c", 1}}})}};
+  for (const auto& structured : {Json("a text"), Json(), Json(5)}) {
+    results.push_back(texts({"{\"a\":1}"}));
+    results.back().structured_content = structured;
+  }
+  results.emplace_back();
+  results.back().content.emplace_back(ImageContent{.data = "aGVsbG8=", .mime_type = "image/png"});
+  for (const auto& result : results) {
+    const auto sent = encode(result);
+    const auto value = value_of_result(sent);
+    EXPECT_EQ(outline_of(result), value.is_string() ? std::string() : outline_of(value)) << to_text(sent);
+  }
 }
 
 TEST(ResultPartOf, SlicesFollowEachOtherWithoutLosingAByte) {

@@ -77,15 +77,12 @@ ModelResult fit(const ResultStore& store, const Fitting& how, const CallToolResu
   const bool small = fits(draft, how.budget);
   if (small && draft.not_shown.empty()) return whole(std::move(draft), how.budget, how.tool, {});
   auto kept = Result<std::string>(std::unexpect, Errc::config, std::string());
-  auto sent = encode(result);
-  if (!how.conversation.empty()) kept = store.keep(how.conversation, how.tool, to_text(sent));
+  if (!how.conversation.empty()) kept = store.keep(how.conversation, how.tool, to_text(encode(result)));
   const auto handle = kept ? handle_of(*kept) : std::string();
   if (small) return whole(std::move(draft), how.budget, how.tool, handle);
   if (!kept) return cut(std::move(draft), how.budget, how.tool, clean_line(kept.error().message()));
-  const auto value = value_of_result(std::move(sent));
-  return shortened(
-      std::move(draft), how.tool,
-      {.handle = handle, .outline = value.is_string() ? std::string() : outline_of(value), .reading = how.reading});
+  return shortened(std::move(draft), how.tool,
+                   {.handle = handle, .outline = outline_of(result), .reading = how.reading});
 }
 
 }  // namespace
