@@ -10,22 +10,10 @@
 
 #include <patchbay/error.h>
 
+#include "http/address_kind.h"
 #include "http/url.h"
 
 namespace patchbay {
-
-enum class AddressKind : std::uint8_t {
-  common,
-  loopback,         // this machine, also by 0.0.0.0
-  link_local,       // where clouds tell a machine its secrets
-  private_network,  // also those of carriers and of test beds
-  other_special,    // many receivers, reserved, documentation: nothing of a server's is there
-};
-// Of an IPv4 or IPv6 address in any notation; IPv4 inside IPv6 counts as that (mapped, 6to4, NAT64, Teredo are judged
-// by what they hold). Nothing: it is a name.
-std::optional<AddressKind> address_kind(std::string_view host);
-// The same with "localhost" and names below it as loopback. Other names are common until they are resolved.
-AddressKind host_kind(std::string_view host);
 
 // Where the server itself is. What it names may be on the same kind of network, and nothing closer to us than it is: a
 // server on this machine may also name a private network, one on a private network nothing on this machine. Nobody may
