@@ -15,29 +15,12 @@
 #include <string_view>
 #include <vector>
 
+#include "support/command.h"
 #include "support/places.h"
 
 namespace patchbay::test {
 
 inline std::string program(std::string_view name) { return test::built(name); }
-
-class TemporaryDirectory {
- public:
-  TemporaryDirectory() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "patchbay-test-XXXXXX").string();
-    path_ = ::mkdtemp(pattern.data());
-  }
-  TemporaryDirectory(const TemporaryDirectory&) = delete;
-  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
-  ~TemporaryDirectory() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
 
 inline std::string slurp(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
