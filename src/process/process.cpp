@@ -23,11 +23,13 @@
 #include "base/scope.h"
 #include "base/timeout.h"
 #include "base/waiting.h"
+#include "process/domain_proxy.h"
 #include "process/process_pin.h"
 #include "process/spawn.h"
 #include "process/text_tail.h"
 #include "process/warden/protocol.h"
 #include "process/write_quietly.h"
+#include "sandbox/confinement.h"
 
 namespace patchbay {
 namespace {
@@ -72,6 +74,8 @@ struct Process::State {
   std::function<void(std::string_view)> on_stderr;
   std::function<void(const ProcessEnd&)> on_end;
   LargePipe large;
+  std::unique_ptr<DomainProxy> proxy;  // the way out of its sandbox, where that lists domains
+  bool in_line = false;                // of stderr
   pid_t owner = ::getpid();
   pid_t warden = 0;
   pid_t command = 0;
@@ -134,6 +138,7 @@ struct Process::State {
   }
 
   void close_all() {
+    proxy.reset();
     on_end = nullptr;
     on_stderr = nullptr;  // a read that is through already is told to nobody
     error_code ignored;
@@ -156,7 +161,11 @@ struct Process::State {
     }
   }
 
+  // Ours, in a line of its own among the server's.
+  void say(std::string_view line) { keep_errors(fmt::format("{}{}{}\n", in_line ? "\n" : "", sandbox_line, line)); }
+
   void keep_errors(std::string_view text) {
+    if (!text.empty()) in_line = !text.ends_with('\n');
     tail.append(text);
     if (on_stderr) on_stderr(text);
     if (!log.enabled(LogLevel::debug)) return;
@@ -376,6 +385,15 @@ Task<std::unique_ptr<Process>> Process::start(ProcessSpec spec, Runtime runtime)
   wrap(state->output, plan.output.ours);
   wrap(state->errors, plan.errors.ours);
   wrap(state->control, plan.control.ours);
+  if (spec.confinement && spec.confinement->domains) {
+    auto refused = [raw = state.get()](std::string_view line) {
+      raw->say(line);
+      raw->log(LogLevel::info, "sandbox", "text", line);
+    };
+    DomainProxy::Options options{.access = *spec.confinement->domains, .refused = std::move(refused)};
+    state->proxy = std::make_unique<DomainProxy>(state->scope.executor(), std::move(options));
+    state->proxy->serve_what_comes(std::move(plan.proxy.ours));
+  }
   state->warden = spawn_warden(plan, spec.command);
   // From here on it is known by this. Without descriptors nothing else would work either: the warden sees its socket
   // close, and ends.

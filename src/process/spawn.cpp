@@ -19,6 +19,7 @@
 #include "base/as_result.h"
 #include "process/command_lookup.h"
 #include "process/confinement_file.h"
+#include "process/domain_proxy.h"
 #include "sandbox/confinement.h"
 
 extern char** environ;
@@ -26,13 +27,13 @@ extern char** environ;
 namespace patchbay {
 namespace {
 
-constexpr int first_free = PB_WARDEN_ITSELF + 1;
+constexpr int first_free = PB_WARDEN_PROXY + 1;
 constexpr int large_pipe = 1 << 20;
 constexpr int most_large_pipes = 32;
 
 std::atomic<int> large_pipes{0};
 
-// Numbers 0 to 5 are where posix_spawn puts the child's own: a host that runs with some of
+// Numbers 0 to 6 are where posix_spawn puts the child's own: a host that runs with some of
 // those closed must not get its pipes there.
 Fd lifted(Fd fd) {
   if (!fd || fd.get() >= first_free) return fd;
@@ -172,15 +173,25 @@ void add_confinement(SpawnPlan& plan, const Confinement& wanted, const std::stri
   plan.confinement = lifted(value_or_throw(confinement_file(wanted, command)));
   if (!plan.confinement) throw_errno(errno, "cannot make the sandbox of", command);
   if (wanted.front.empty()) {
+    // Without a network of its own nothing would keep the command from going around the proxy.
+    if (wanted.domains) throw Error(Errc::internal, "a sandbox of domains has nothing in front of it");
     plan.argv.emplace_back(PB_WARDEN_CONFINES);
     return;
   }
   plan.itself = lifted(Fd(::open(plan.image.path.c_str(), O_RDONLY | O_CLOEXEC)));
   if (!plan.itself) throw_errno(errno, "cannot open the guard process of", command);
-  plan.argv.emplace_back(PB_WARDEN_BEHIND);
+  if (wanted.domains) {
+    plan.proxy = make_socket(command);
+    for (auto& [name, value] : proxy_variables(*wanted.domains)) {
+      std::erase_if(plan.environment, [&](const std::string& one) { return one.starts_with(name + "="); });
+      plan.environment.push_back(name + "=" + value);
+    }
+  }
+  plan.argv.emplace_back(wanted.domains ? PB_WARDEN_BEHIND_PROXY : PB_WARDEN_BEHIND);
   plan.argv.push_back(wanted.front.front());
   plan.argv.insert(plan.argv.end(), wanted.front.begin(), wanted.front.end());
-  plan.argv.insert(plan.argv.end(), {fmt::format("/proc/self/fd/{}", +PB_WARDEN_ITSELF), PB_WARDEN_INSIDE});
+  plan.argv.insert(plan.argv.end(), {fmt::format("/proc/self/fd/{}", +PB_WARDEN_ITSELF),
+                                     wanted.domains ? PB_WARDEN_INSIDE_PROXY : PB_WARDEN_INSIDE});
 }
 
 }  // namespace
@@ -232,7 +243,7 @@ pid_t spawn_warden(SpawnPlan& plan, const std::string& command) {
   pid_t pid = 0;
   std::vector<int> fds{plan.input.theirs.get(), plan.output.theirs.get(), plan.errors.theirs.get(),
                        plan.control.theirs.get()};
-  for (const auto* more : {&plan.confinement, &plan.itself}) {
+  for (const auto* more : {&plan.confinement, &plan.itself, &plan.proxy.theirs}) {
     if (*more) fds.push_back(more->get());
   }
   const int failed = spawn_with(plan, fds, pid);
@@ -241,6 +252,7 @@ pid_t spawn_warden(SpawnPlan& plan, const std::string& command) {
   plan.image.memory.reset();
   plan.confinement.reset();
   plan.itself.reset();
+  plan.proxy.theirs.reset();
   return pid;
 }
 

@@ -33,6 +33,7 @@ struct SpawnPlan {
   // Of a sandbox: what the warden does to the command, and the warden's own program where bubblewrap is in front.
   Fd confinement;
   Fd itself;
+  FdPair proxy;  // where the way out is a proxy of ours: what comes to ours is where it listens
 };
 
 SpawnPlan plan_spawn(const ProcessSpec& spec);

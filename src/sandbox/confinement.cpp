@@ -91,6 +91,8 @@ constexpr std::uint32_t call_io_uring_setup = 425;
 constexpr std::uint32_t call_openat2 = 437;
 
 constexpr std::uint32_t family_unix = 1;
+constexpr std::uint32_t family_ipv4 = 2;
+constexpr std::uint32_t family_ipv6 = 10;
 constexpr std::uint32_t family_netlink = 16;
 constexpr std::uint32_t netlink_route = 0;
 constexpr std::uint32_t flag_empty = 0x200;  // O_TRUNC
@@ -131,14 +133,26 @@ class FilterWriter {
   std::vector<FilterStep> steps_;
 };
 
-bool limits_network(const SandboxPolicy& policy) { return policy.network == SandboxNetwork::none; }
+FilterWish::Network filtered(const SandboxPolicy& policy) {
+  switch (policy.network) {
+    case SandboxNetwork::none:
+      return FilterWish::Network::none;
+    case SandboxNetwork::domains:
+      return FilterWish::Network::own;
+    case SandboxNetwork::loopback:
+    case SandboxNetwork::any:
+      break;
+  }
+  return FilterWish::Network::open;
+}
 
 }  // namespace
 
 bool knows_native_calls() noexcept { return native.processor != 0; }
 
 std::vector<FilterStep> socket_filter(const FilterWish& wish) {
-  if (!knows_native_calls() || (!wish.network && !wish.emptying)) return {};
+  using Network = FilterWish::Network;
+  if (!knows_native_calls() || (wish.network == Network::open && !wish.emptying)) return {};
   FilterWriter out;
   // The calls of another processor that this one can be as well have other numbers.
   out.loads(processor_at);
@@ -149,10 +163,14 @@ std::vector<FilterStep> socket_filter(const FilterWish& wish) {
   }
   // Opens files and sockets without the calls that are looked at here.
   out.when_call(call_io_uring_setup, [&] { out.gives(not_there); });
-  if (wish.network) {
+  if (wish.network != Network::open) {
     out.when_call(native.socket, [&] {
       out.loads(argument_at(0));
       out.if_equal(family_unix, allow);
+      if (wish.network == Network::own) {
+        out.if_equal(family_ipv4, allow);
+        out.if_equal(family_ipv6, allow);
+      }
       // Of netlink, what lists the interfaces: it reaches nobody.
       out.unless_equal(family_netlink, refused);
       out.loads(argument_at(2));
@@ -184,7 +202,7 @@ std::string_view to_string(FilesHold files) noexcept {
 }
 
 std::string_view to_string(NetworkHold network) noexcept {
-  constexpr std::array<std::string_view, 3> words{"open", "own loopback", "closed"};
+  constexpr std::array<std::string_view, 4> words{"open", "own loopback", "domains", "closed"};
   return words[static_cast<std::size_t>(network)];
 }
 
@@ -231,7 +249,9 @@ SandboxState sandbox_state(const SandboxPolicy& policy, const SandboxMachine& ma
       }
       break;
     case SandboxNetwork::domains:
-      out.gaps.push_back(SandboxGap::domains);
+      out.network = NetworkHold::domains;
+      out.domains = policy.domains;
+      if (!front) out.gaps.push_back(SandboxGap::domains);
       break;
   }
   if (policy.asked_limits && machine.root) out.gaps.push_back(SandboxGap::processes);
@@ -264,8 +284,8 @@ std::string gap_text(SandboxGap gap, const SandboxMachine& machine) {
              "package "
              "bubblewrap and allow user namespaces, or write \"network\": \"none\" or \"any\"";
     case SandboxGap::domains:
-      return "network access cannot be limited to single domains by this version; write \"network\": \"none\" or "
-             "\"any\"";
+      return "a network of single domains needs bubblewrap, which is not installed or does not work here; install the "
+             "package bubblewrap and allow user namespaces, or write \"network\": \"none\" or \"any\"";
     case SandboxGap::processes:
       return "the number of processes cannot be limited for root; run as an ordinary user, or leave out "
              "\"limits.processes\"";
@@ -277,12 +297,24 @@ std::vector<std::string> bubblewrap_front(const std::string& program, bool own_n
   std::vector<std::string> out{
       program,         "--bind",           "/", "/", "--dev-bind", "/dev", "/dev", "--proc", "/proc",
       "--unshare-pid", "--die-with-parent"};
-  if (own_network) out.emplace_back("--unshare-net");
+  if (own_network) {
+    out.emplace_back("--unshare-net");
+    // Who is root could walk into another network that somebody keeps a name of. Others have none of these.
+    for (const auto* right : {"CAP_SYS_ADMIN", "CAP_NET_ADMIN", "CAP_SYS_PTRACE", "CAP_SYS_MODULE"}) {
+      out.insert(out.end(), {"--cap-drop", right});
+    }
+  }
   out.emplace_back("--");
   return out;
 }
 
-Confinement confinement(const SandboxPolicy& policy, const SandboxMachine& machine, const FileRules& files) {
+bool keeps_from_starting(const SandboxState& state) noexcept {
+  if (state.gaps.empty()) return false;
+  return state.mode == SandboxMode::required || std::ranges::find(state.gaps, SandboxGap::domains) != state.gaps.end();
+}
+
+Confinement confinement(const SandboxPolicy& policy, const SandboxMachine& machine, const FileRules& files,
+                        const std::string& server) {
   Confinement out;
   const auto state = sandbox_state(policy, machine, files.too_large.has_value());
   if (state.files != FilesHold::open) {
@@ -291,13 +323,20 @@ Confinement confinement(const SandboxPolicy& policy, const SandboxMachine& machi
     for (const auto& rule : files.rules) out.paths.push_back({rule.path, access_of(rule, machine.landlock)});
   }
   if (machine.filters) {
-    out.filter = socket_filter({.network = limits_network(policy),
-                                .emptying = state.files != FilesHold::open && machine.landlock < sees_emptying});
+    out.filter = socket_filter(
+        {.network = filtered(policy), .emptying = state.files != FilesHold::open && machine.landlock < sees_emptying});
   }
   out.limits = policy.limits;
   if (!machine.bubblewrap.empty()) {
-    const bool own_network = policy.network == SandboxNetwork::none || policy.network == SandboxNetwork::loopback;
+    const bool own_network = policy.network != SandboxNetwork::any;
     out.front = bubblewrap_front(machine.bubblewrap, own_network);
+  }
+  if (policy.network == SandboxNetwork::domains) {
+    out.domains.emplace(server, std::vector<DomainRule>(), policy.domains_setting);
+    for (const auto& domain : policy.domains) {
+      // What cannot be read allows nothing.
+      if (auto rule = read_domain_rule(domain)) out.domains->rules.push_back(std::move(*rule));
+    }
   }
   return out;
 }

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "sandbox/domain_rule.h"
 #include "sandbox/plan.h"
 #include "sandbox/policy.h"
 
@@ -47,6 +48,8 @@ struct Confinement {
   SandboxLimits limits;
   // Bubblewrap and its arguments; empty: nothing in front.
   std::vector<std::string> front;
+  // Whom it may reach, through a proxy; nothing: its network is as the rest says. Only with something in front.
+  std::optional<DomainAccess> domains;
   bool operator==(const Confinement&) const = default;
 };
 
@@ -56,14 +59,19 @@ enum class FilesHold : std::uint8_t {
   writes,        // writing is limited, and keys cannot be read
   reads_writes,  // reading as well
 };
-enum class NetworkHold : std::uint8_t { open, own_loopback, closed };
+enum class NetworkHold : std::uint8_t {
+  open,
+  own_loopback,
+  domains,  // those named, through a proxy; with SandboxGap::domains it is not started at all
+  closed,
+};
 // What was asked for and does not hold.
 enum class SandboxGap : std::uint8_t {
   files,            // this kernel has no Landlock
   files_too_large,  // see FileRules::too_large
   network,          // this kernel has no filters
   loopback,         // bubblewrap is not there, or does not work here
-  domains,          // not built
+  domains,          // the same
   processes,        // root is not counted
 };
 
@@ -73,9 +81,13 @@ struct SandboxState {
   NetworkHold network = NetworkHold::open;
   bool own_processes = false;  // it sees no processes but its own
   std::vector<SandboxGap> gaps;
+  std::vector<std::string> domains;  // as they are read, for NetworkHold::domains
   std::string kernel;
   bool operator==(const SandboxState&) const = default;
 };
+// Whether a server with this sandbox is not started: what is required is not there, or its network would be open though
+// somebody named the only places it may reach.
+bool keeps_from_starting(const SandboxState& state) noexcept;
 std::string_view to_string(FilesHold files) noexcept;
 std::string_view to_string(NetworkHold network) noexcept;
 std::string_view to_string(SandboxGap gap) noexcept;
@@ -89,12 +101,16 @@ std::string gap_text(SandboxGap gap, const SandboxMachine& machine);
 // Bubblewrap with everything that we ask of it, up to the command behind it.
 std::vector<std::string> bubblewrap_front(const std::string& program, bool own_network);
 
-Confinement confinement(const SandboxPolicy& policy, const SandboxMachine& machine, const FileRules& files);
+// `server`: its name, for what a proxy says.
+Confinement confinement(const SandboxPolicy& policy, const SandboxMachine& machine, const FileRules& files,
+                        const std::string& server = {});
 
-// Refuses sockets of the network, and every way around that; `emptying`: refuses to cut files by name, which a Landlock
+// Refuses sockets of the network (or, for a network of its own, those that are not part of it: of virtual machines, of
+// radios), and every way around that; `emptying`: refuses to cut files by name, which a Landlock
 // before version 3 does not see.
 struct FilterWish {
-  bool network = false;
+  enum class Network : std::uint8_t { open, own, none };
+  Network network = Network::open;
   bool emptying = false;
 };
 std::vector<FilterStep> socket_filter(const FilterWish& wish);

@@ -3,6 +3,10 @@
 #include <algorithm>
 #include <array>
 
+#include <fmt/format.h>
+
+#include "sandbox/domain_rule.h"
+
 namespace patchbay {
 namespace {
 
@@ -32,16 +36,38 @@ struct Reach {
   Paths domains;
 };
 
+std::vector<DomainRule> rules_of(const Paths& domains) {
+  std::vector<DomainRule> out;
+  for (const auto& domain : domains) {
+    if (auto rule = read_domain_rule(domain)) out.push_back(std::move(*rule));
+  }
+  return out;
+}
+
 // Own loopback and named domains have nothing in common.
 Reach common(const Reach& one, const Reach& other) {
   if (one.network == SandboxNetwork::any) return other;
   if (other.network == SandboxNetwork::any) return one;
   if (one.network != other.network) return {SandboxNetwork::none, {}};
-  Reach out = one;
-  std::erase_if(out.domains,
-                [&](const auto& name) { return std::ranges::find(other.domains, name) == other.domains.end(); });
-  if (out.network == SandboxNetwork::domains && out.domains.empty()) out.network = SandboxNetwork::none;
+  if (one.network != SandboxNetwork::domains) return one;
+  Reach out{SandboxNetwork::domains, {}};
+  for (const auto& some : rules_of(one.domains)) {
+    for (const auto& more : rules_of(other.domains)) {
+      if (const auto both = common(some, more)) add(out.domains, to_text(*both));
+    }
+  }
+  // 256 and 256 that have all in common would be many; who writes that gets the first.
+  if (out.domains.size() > most_sandbox_domains) out.domains.resize(most_sandbox_domains);
+  if (out.domains.empty()) out.network = SandboxNetwork::none;
   return out;
+}
+
+// Where a server would have to be allowed one more.
+std::string words_for_domains(bool in_entry, bool in_settings) {
+  const std::string_view entry = "\"sandbox.network\" of its entry";
+  const std::string_view settings = "\"network\" in \"sandbox.default\" of the settings";
+  if (!in_settings) return std::string(entry);
+  return in_entry ? fmt::format("{} and to {}", entry, settings) : std::string(settings);
 }
 
 std::optional<std::uint64_t> least(std::optional<std::uint64_t> one, std::optional<std::uint64_t> other) {
@@ -230,6 +256,9 @@ SandboxPolicy sandbox_policy(const SandboxLevels& levels, const SandboxPlaces& p
   }
   out.network = reach.network;
   out.domains = std::move(reach.domains);
+  if (out.network == SandboxNetwork::domains) {
+    out.domains_setting = words_for_domains(entry.network.has_value(), says(narrowing, &SandboxSetting::network));
+  }
   out.asked_limits = out.limits.processes.has_value() && *out.limits.processes < usual_process_limit;
   if (!out.limits.processes) out.limits.processes = usual_process_limit;
   std::erase_if(out.make, [&](const auto& path) {

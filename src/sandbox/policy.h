@@ -39,7 +39,8 @@ struct SandboxPolicy {
   std::vector<std::string> write;  // also readable
   std::vector<std::string> make;   // folders of `write` that are made where they are missing
   SandboxNetwork network = SandboxNetwork::any;
-  std::vector<std::string> domains;
+  std::vector<std::string> domains;  // where network is `domains`
+  std::string domains_setting;       // where one would have to be added, in words
   std::optional<SandboxPreset> preset;
   SandboxLimits limits;       // `processes` is always set
   bool asked_limits = false;  // somebody named a number of processes, and it is not our own

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/strings.h"
 #include "text/clean_text.h"
 
 namespace patchbay {
@@ -12,6 +13,7 @@ namespace {
 
 constexpr std::size_t most_text = 64u << 10;
 constexpr std::size_t most_path = 300;
+constexpr std::size_t most_said = 600;
 
 bool holds_any(std::string_view line, const auto& words) {
   return std::ranges::any_of(words, [&](std::string_view word) { return line.find(word) != line.npos; });
@@ -50,6 +52,7 @@ std::optional<SandboxRefusal> refusal_in(std::string_view text, const SandboxPol
       {"mkdir", "rmdir", "unlink", "rename", "write", "creat", "symlink", "touch", "chmod", "cannot remove"});
   if (text.size() > most_text) text.remove_prefix(text.size() - most_text);
   const bool closed = state.network != NetworkHold::open;
+  std::optional<SandboxRefusal> proxied;
   while (!text.empty()) {
     const auto end = std::min(text.find('\n'), text.size());
     const auto line = text.substr(0, end);
@@ -62,9 +65,16 @@ std::optional<SandboxRefusal> refusal_in(std::string_view text, const SandboxPol
       const bool readable = std::ranges::any_of(policy.read, within) || std::ranges::any_of(policy.write, within);
       return SandboxRefusal{readable || holds_any(line, writes) ? Kind::write : Kind::read, path};
     }
+    if (state.network == NetworkHold::domains && line.starts_with(sandbox_line)) {
+      return SandboxRefusal{Kind::domain, clean_line(cut_utf8(line.substr(sandbox_line.size()), most_said))};
+    }
+    if (state.network == NetworkHold::domains && holds_any(line, about_network)) {
+      proxied = SandboxRefusal{Kind::proxy, {}};
+      continue;  // what the proxy said is further down
+    }
     if (closed && holds_any(line, about_network)) return SandboxRefusal{Kind::network, {}};
   }
-  return std::nullopt;
+  return proxied;
 }
 
 std::string refusal_text(const std::optional<SandboxRefusal>& refusal) {
@@ -82,6 +92,11 @@ std::string refusal_text(const std::optional<SandboxRefusal>& refusal) {
       return fmt::format("{} holds credentials, which no server in a sandbox can read", refusal->path);
     case SandboxRefusal::Kind::network:
       return "its sandbox keeps it from the network; to allow it, set \"sandbox.network\" of its entry to \"any\"";
+    case SandboxRefusal::Kind::domain:
+      return refusal->path;
+    case SandboxRefusal::Kind::proxy:
+      return "its sandbox leaves it only the domains of \"sandbox.network\", and these only through the proxy that "
+             "HTTPS_PROXY names; a program that does not use one has no network";
   }
   return {};
 }

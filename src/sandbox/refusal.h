@@ -12,9 +12,16 @@
 namespace patchbay {
 
 struct SandboxRefusal {
-  enum class Kind : std::uint8_t { read, write, keys, network };
+  enum class Kind : std::uint8_t {
+    read,
+    write,
+    keys,
+    network,
+    domain,  // our proxy refused it
+    proxy,   // perhaps it knows of no proxy
+  };
   Kind kind = Kind::read;
-  std::string path;  // not for network
+  std::string path;  // not for network and proxy; for a domain what the proxy said
   bool operator==(const SandboxRefusal&) const = default;
 };
 

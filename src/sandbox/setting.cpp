@@ -6,12 +6,14 @@
 #include <fmt/format.h>
 
 #include "json/kind_text.h"
+#include "sandbox/domain_rule.h"
 
 namespace patchbay {
 namespace {
 
 using Fault = std::unexpected<std::string>;
 
+constexpr std::size_t most_domain_text = 300;
 constexpr std::array<std::string_view, 3> modes{"off", "auto", "required"};
 constexpr std::array<std::string_view, 4> networks{"none", "loopback", "domains", "any"};
 constexpr std::array<std::string_view, 3> presets{"files", "network", "package-runner"};
@@ -50,15 +52,6 @@ std::expected<std::vector<std::string>, std::string> paths_of(std::string_view k
   return out;
 }
 
-// A host name, with "*." in front for everything below it.
-bool is_domain(std::string_view text) noexcept {
-  if (text.starts_with("*.")) text.remove_prefix(2);
-  return !text.empty() && text.size() <= 253 && !text.starts_with('.') && std::ranges::all_of(text, [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '.' ||
-           c == ':';
-  });
-}
-
 // Nothing when it was read.
 std::optional<std::string> read_network(SandboxSetting& out, const Json& value) {
   constexpr std::string_view expected = "\"none\", \"loopback\", \"any\" or an array of domains";
@@ -68,8 +61,10 @@ std::optional<std::string> read_network(SandboxSetting& out, const Json& value) 
     }
     for (const auto& item : *items) {
       const auto text = item.text();
-      if (!text || !is_domain(*text)) return wrong("network", expected, item).error();
-      out.domains.emplace_back(*text);
+      if (!text || text->size() > most_domain_text) return wrong("network", expected, item).error();
+      const auto rule = read_domain_rule(*text);
+      if (!rule) return fmt::format("{} in \"sandbox.network\" {}", to_text(item), rule.error());
+      out.domains.push_back(to_text(*rule));
     }
     out.network = out.domains.empty() ? SandboxNetwork::none : SandboxNetwork::domains;
     return std::nullopt;

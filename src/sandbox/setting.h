@@ -39,7 +39,7 @@ struct SandboxSetting {
   std::optional<std::vector<std::string>> read;  // paths as written
   std::optional<std::vector<std::string>> write;
   std::optional<SandboxNetwork> network;
-  std::vector<std::string> domains;  // where network is `domains`
+  std::vector<std::string> domains;  // where network is `domains`; each as to_text(DomainRule) writes it
   std::optional<SandboxPreset> preset;
   SandboxLimits limits;
   bool operator==(const SandboxSetting&) const = default;

@@ -487,30 +487,34 @@ TEST_F(SandboxedServer, HoldsForRootForAnOrdinaryUserAndInAUserNamespace) {
 
 TEST_F(SandboxedServer, ItsStateIsShown) {
   NEEDS(landlock);
-  declare(R"({"network": ["a.example"]})");
+  // In a container, where there are no namespaces.
+  const std::vector<std::string> container{test::in_sources("tests/bare/ordinary")};
+  const auto run = [&](const std::vector<std::string>& given) { return run_behind(container, given); };
+  declare(R"({"network": "loopback"})");
   const std::string words = "writes limited, credentials out of reach, network open";
-  const std::string why = ": the network cannot be limited to single domains\n";
+  const std::string why = ": a loopback of its own needs bubblewrap, which is not there or does not work\n";
   for (const auto* command : {"status", "list", "doctor"}) {
-    const auto shown = house.run({command, command == std::string("doctor") ? "--offline" : "-q"}).out;
+    const auto shown = run({command, command == std::string("doctor") ? "--offline" : "-q"}).out;
     EXPECT_THAT(shown, AllOf(HasSubstr("sandbox: " + words), HasSubstr(why.substr(0, why.size() - 1)))) << command;
   }
-  EXPECT_THAT(house.run({"get", "fake"}).out, AllOf(HasSubstr("  Sandbox: " + words), HasSubstr(why)));
-  const auto list = json_of(house.run({"list", "--json"}));
+  EXPECT_THAT(run({"get", "fake"}).out, AllOf(HasSubstr("  Sandbox: " + words), HasSubstr(why)));
+  const auto list = json_of(run({"list", "--json"}));
   const auto sandbox = list["servers"].as_array().at(0)["sandbox"];
   EXPECT_EQ(sandbox["mode"], Json("auto"));
   EXPECT_EQ(sandbox["files"], Json("writes"));
-  EXPECT_EQ(sandbox["gaps"], Json::array({"domains"}));
-  EXPECT_EQ(json_of(house.run({"status", "--json"}))["clients"].as_array().at(0)["sandbox"], sandbox);
+  EXPECT_EQ(sandbox["gaps"], Json::array({"loopback"}));
+  EXPECT_EQ(json_of(run({"status", "--json"}))["clients"].as_array().at(0)["sandbox"], sandbox);
 }
 
 TEST_F(SandboxedServer, ARequiredSandboxThatIsNotToBeHadStartsNothing) {
+  const std::vector<std::string> container{test::in_sources("tests/bare/ordinary")};
   declare(R"({"mode": "required", "network": ["a.example"]})");
-  const auto result = house.run({"tools"});
+  const auto result = run_behind(container, {"tools"});
   EXPECT_NE(result.code, 0);
   EXPECT_THAT(result.err, AllOf(HasSubstr("its sandbox is required"), HasSubstr("single domains"),
                                 HasSubstr("write \"network\": \"none\" or \"any\"")));
   EXPECT_EQ(got(), "nothing");
-  const auto doctor = house.run({"doctor", "--offline"});
+  const auto doctor = run_behind(container, {"doctor", "--offline"});
   EXPECT_THAT(doctor.out, HasSubstr("single domains"));
 }
 

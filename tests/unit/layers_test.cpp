@@ -52,7 +52,7 @@ const std::map<std::string, std::set<std::string>, std::less<>>& allowed_layers(
         {"secrets", {"base", "json", "text"}},
         {"protocol", to_secrets},
         {"rpc", to_protocol},
-        {"sandbox", {"base", "json", "text"}},
+        {"sandbox", with(to_protocol, {"http"})},
         {"recording", with(to_protocol, {"rpc"})},
         {"process", with(to_protocol, {"sandbox"})},
         {"http", to_protocol},
@@ -290,7 +290,8 @@ std::optional<std::string> typed_words_in(std::string_view file, const std::stri
   // Flags of other programs: docker run, bubblewrap.
   static const std::set<std::string, std::less<>> others{
       R"("--rm")",          R"("--bind")",        R"("--dev-bind")",        R"("--proc")",
-      R"("--unshare-pid")", R"("--unshare-net")", R"("--die-with-parent")", R"("--version")"};
+      R"("--unshare-pid")", R"("--unshare-net")", R"("--die-with-parent")", R"("--cap-drop")",
+      R"("--version")"};
   static const std::regex literal(R"("(?:[^"\\\n]|\\.)*")");
   static const std::regex command(
       R"(\bpatchbay (?:add|approve|call|completion|disable|doctor|enable|get|import|lint|)"

@@ -8,6 +8,7 @@
 #include <patchbay/json.h>
 
 #include "cli/texts/sandbox_words.h"
+#include "entries/consent_text.h"
 #include "entries/parse.h"
 #include "entries/signature.h"
 #include "host/start/sandbox_start.h"
@@ -62,7 +63,9 @@ TEST(SandboxSettingTest, SaysWhatIsWrongAndGuessesNothing) {
       {R"({"read": [1]})", "\"sandbox.read\" must be an array of paths"},
       {R"({"read": [""]})", "\"sandbox.read\" must be an array of paths"},
       {R"({"network": "domains"})", "\"sandbox.network\" must be"},
-      {R"({"network": ["a b"]})", "\"sandbox.network\" must be"},
+      {R"({"network": ["a b"]})", "\"a b\" in \"sandbox.network\" is not a domain"},
+      {R"({"network": ["bücher.example"]})", "write an international name as xn--"},
+      {R"({"network": [1]})", "\"sandbox.network\" must be"},
       {R"({"preset": "all"})", "\"sandbox.preset\" must be"},
       {R"({"limits": {"cpu": 1}})", "unknown key \"cpu\" in \"sandbox.limits\""},
       {R"({"limits": {"files": 3}})", "a whole number from 16"},
@@ -107,6 +110,12 @@ TEST(SandboxEntryTest, TheHashOfAnEntryHasItsSandboxInIt) {
   EXPECT_NE(entry_hash(entry_of(R"("auto")")), without);
   EXPECT_NE(entry_hash(entry_of(R"("auto")")), entry_hash(entry_of(R"("required")")));
   EXPECT_NE(entry_hash(entry_of(R"({"write": ["/a"]})")), entry_hash(entry_of(R"({"write": ["/b"]})")));
+}
+
+TEST(SandboxEntryTest, WhoIsAskedToApproveItSeesWhatItWouldReach) {
+  const auto server = entry_of(R"({"network": ["api.example", "127.0.0.1:22"]})", ConfigScope::project);
+  EXPECT_THAT(consent_text(server).details,
+              Contains(AllOf(HasSubstr("sandbox"), HasSubstr("api.example"), HasSubstr("127.0.0.1:22"))));
 }
 
 TEST(SandboxSettingsFileTest, ADefaultThatCannotBeReadCountsAsTheStrictest) {
@@ -220,6 +229,67 @@ TEST(SandboxPolicyTest, WhoMayWriteWhere) {
     const auto found = policy(one.levels);
     EXPECT_EQ(found.write, one.write) << name;
     EXPECT_EQ(found.network, one.network) << name;
+  }
+}
+
+TEST(SandboxPolicyTest, WhoMayReachWhichDomains) {
+  const auto a = setting(R"({"network": ["a.example", "127.0.0.1"]})");
+  const auto below = setting(R"({"network": ["*.example", "b.other:443"]})");
+  const auto any = setting(R"({"network": "any"})");
+  struct Case {
+    std::string_view name;
+    SandboxLevels levels;
+    SandboxNetwork network;
+    Paths domains;
+    std::string_view setting;
+  };
+  using Network = SandboxNetwork;
+  const std::string_view of_entry = "\"sandbox.network\" of its entry";
+  const std::string_view of_settings = "\"network\" in \"sandbox.default\" of the settings";
+  const Case cases[] = {
+      {"an entry's own", {.entry = a}, Network::domains, {"a.example", "127.0.0.1"}, of_entry},
+      {"an entry of a repository, with what the user's settings allow",
+       {.user = {below}, .entry = a},
+       Network::domains,
+       {"a.example"},
+       "\"sandbox.network\" of its entry and to \"network\" in \"sandbox.default\" of the settings"},
+      {"the user's entry is held to the user's list as well",
+       {.user = {below}, .entry = a, .entry_is_users = true},
+       Network::domains,
+       {"a.example"},
+       "\"sandbox.network\" of its entry and to \"network\" in \"sandbox.default\" of the settings"},
+      {"nobody widens a list of settings by \"any\"",
+       {.user = {below}, .entry = any, .entry_is_users = true},
+       Network::domains,
+       {"*.example", "b.other:443"},
+       "\"sandbox.network\" of its entry and to \"network\" in \"sandbox.default\" of the settings"},
+      {"settings alone", {.user = {below}}, Network::domains, {"*.example", "b.other:443"}, of_settings},
+      {"settings of a repository take away",
+       {.user = {below}, .repository = {a}},
+       Network::domains,
+       {"a.example"},
+       of_settings},
+      {"and give nothing",
+       {.user = {setting(R"({"network": "none"})")}, .repository = {a}, .entry = a},
+       Network::none,
+       {},
+       ""},
+      {"an entry cannot bring back what an organisation takes away",
+       {.organisation = {setting(R"({"network": "none"})")}, .entry = a, .entry_is_users = true},
+       Network::none,
+       {},
+       ""},
+      {"nothing in common",
+       {.user = {setting(R"({"network": ["c.example"]})")}, .entry = setting(R"({"network": ["d.example"]})")},
+       Network::none,
+       {},
+       ""},
+  };
+  for (const auto& one : cases) {
+    const auto found = policy(one.levels);
+    EXPECT_EQ(found.network, one.network) << one.name;
+    EXPECT_EQ(found.domains, one.domains) << one.name;
+    EXPECT_EQ(found.domains_setting, one.setting) << one.name;
   }
 }
 
@@ -425,8 +495,11 @@ TEST(SandboxStateTest, SaysWhatHoldsAndWhatDoesNot) {
       {loopback, bare,
        "writes limited, credentials out of reach, network open: a loopback of its own needs bubblewrap, which is not "
        "there or does not work"},
+      {domains, able,
+       "writes limited, credentials out of reach, network only to a.example, sees no processes but its own"},
       {domains, bare,
-       "writes limited, credentials out of reach, network open: the network cannot be limited to single domains"},
+       "writes limited, credentials out of reach, not started: a network of single domains needs bubblewrap, which is "
+       "not there or does not work"},
       // Landlock of 6.1 does not see that a file is emptied; a filter does.
       {none,
        with(bare,
@@ -453,6 +526,23 @@ TEST(SandboxStateTest, SaysWhatHoldsAndWhatDoesNot) {
   }
   EXPECT_EQ(cli::sandbox_words(sandbox_state({}, able)), "off");
   EXPECT_TRUE(cli::sandbox_json(sandbox_state({}, able)).is_null());
+}
+
+// A list of domains is a promise: where it cannot be kept, "auto" starts nothing either.
+TEST(SandboxStateTest, KeepsFromStartingWhatIsRequiredAndWhatWouldReachMoreThanItsDomains) {
+  const auto bare = with(able, [](auto& m) { m.bubblewrap.clear(); });
+  const auto keeps = [](std::string_view entry, const SandboxMachine& machine) {
+    return keeps_from_starting(sandbox_state(policy({.entry = setting(entry)}), machine));
+  };
+  EXPECT_FALSE(keeps(R"({"network": ["a.example"]})", able));
+  EXPECT_TRUE(keeps(R"({"network": ["a.example"]})", bare));
+  EXPECT_TRUE(keeps(R"({"network": "loopback", "mode": "required"})", bare));
+  EXPECT_FALSE(keeps(R"({"network": "loopback"})", bare));
+  EXPECT_FALSE(keeps_from_starting(sandbox_state({}, bare)));
+  const auto shown =
+      cli::sandbox_json(sandbox_state(policy({.entry = setting(R"({"network": ["A.example"]})")}), able));
+  EXPECT_EQ(shown["network"], Json("domains"));
+  EXPECT_EQ(shown["domains"], Json::array({"a.example"}));
 }
 
 TEST(SandboxStateTest, AFolderThatIsTooLargeIsSaid) {
@@ -494,6 +584,12 @@ TEST(ConfinementTest, BubblewrapIsInFrontWhereItWorks) {
   EXPECT_THAT(confinement(closed, able, none).front, AllOf(Contains("--unshare-net"), Contains("--unshare-pid")));
   EXPECT_THAT(confinement(open, able, none).front, AllOf(Not(Contains("--unshare-net")), Contains("--unshare-pid")));
   EXPECT_EQ(confinement(open, able, none).front.back(), "--");
+  const auto domains = confinement(policy({.entry = setting(R"({"network": ["a.example"]})")}), able, none, "s");
+  EXPECT_THAT(domains.front, Contains("--unshare-net"));
+  EXPECT_EQ(domains.domains, (DomainAccess{.server = "s",
+                                           .rules = {DomainRule{.host = "a.example"}},
+                                           .setting = "\"sandbox.network\" of its entry"}));
+  EXPECT_EQ(confinement(closed, able, none).domains, std::nullopt);
   EXPECT_THAT(confinement(closed, with(able, [](auto& m) { m.bubblewrap.clear(); }), none).front, IsEmpty());
 }
 
@@ -531,8 +627,8 @@ TEST(SocketFilterTest, RefusesTheNetworkAndWhatLeadsAroundThat) {
 #if defined(__x86_64__)
   constexpr std::uint32_t us = 0xC000003E, socket = 41, openat = 257, truncate = 76, open = 2, read = 0;
   constexpr std::uint32_t allow = 0x7fff0000, refused = 0x0005000D, unknown = 0x00050026;
-  const auto both = socket_filter({.network = true, .emptying = true});
-  const auto network = socket_filter({.network = true});
+  const auto both = socket_filter({.network = FilterWish::Network::none, .emptying = true});
+  const auto network = socket_filter({.network = FilterWish::Network::none});
   struct Case {
     std::uint32_t number;
     std::array<std::uint32_t, 6> arguments;
@@ -562,11 +658,18 @@ TEST(SocketFilterTest, RefusesTheNetworkAndWhatLeadsAroundThat) {
   for (const auto& one : cases) EXPECT_EQ(judged(both, one.number, us, one.arguments), one.expected) << one.number;
   EXPECT_EQ(judged(network, openat, us, {0, 0, 0x200}), allow);
   EXPECT_EQ(judged(network, 437, us, {}), allow);
+  // In a network of its own the sockets of networks are left, and no others: these know no namespaces.
+  const auto own = socket_filter({.network = FilterWish::Network::own});
+  for (const std::uint32_t family : {1, 2, 10}) EXPECT_EQ(judged(own, socket, us, {family, 1, 0}), allow) << family;
+  for (const std::uint32_t family : {17, 31, 38, 40}) {
+    EXPECT_EQ(judged(own, socket, us, {family, 1, 0}), refused) << family;
+  }
+  EXPECT_EQ(judged(own, 425, us, {}), unknown);
   // 32-bit calls have other numbers.
   EXPECT_EQ(judged(network, 359, 0x40000003, {2}), unknown);
   EXPECT_THAT(socket_filter({}), IsEmpty());
 #else
-  EXPECT_EQ(socket_filter({.network = true}).empty(), !knows_native_calls());
+  EXPECT_EQ(socket_filter({.network = FilterWish::Network::none}).empty(), !knows_native_calls());
 #endif
 }
 
@@ -597,6 +700,13 @@ TEST(SandboxRefusalTest, FindsTheRuleThatWouldHelp) {
   }
   EXPECT_EQ(found("cat: /data/x: Permission denied", restricted), (SandboxRefusal{Kind::read, "/data/x"}));
   EXPECT_EQ(found("all is well", wish), std::nullopt);
+  // With a proxy: what that said counts for more than what programs make of it.
+  const auto domains = policy({.entry = setting(R"({"network": ["a.example"]})")});
+  const std::string said = "the sandbox of \"s\" does not allow b.example:443";
+  EXPECT_EQ(found("Error: getaddrinfo EAI_AGAIN b.example\n" + std::string(sandbox_line) + said + "\n", domains),
+            (SandboxRefusal{Kind::domain, said}));
+  EXPECT_EQ(found("Error: getaddrinfo EAI_AGAIN b.example\n", domains), (SandboxRefusal{Kind::proxy, ""}));
+  EXPECT_THAT(refusal_text(SandboxRefusal{Kind::proxy, ""}), HasSubstr("HTTPS_PROXY"));
   EXPECT_THAT(refusal_text(std::nullopt), HasSubstr("sandbox"));
   // What a server writes is shown without what would move the cursor.
   EXPECT_THAT(refusal_text(found("EACCES: open '/da\x1b[31mta'", wish)), Not(HasSubstr("\x1b")));

@@ -82,11 +82,15 @@ std::vector<Finding> check_sandboxes(const LoadedConfig& config) {
     if (server.standing != ServerStanding::active) continue;
     const auto state = sandboxes.of(server);
     if (state.mode == SandboxMode::off) continue;
-    const auto level = state.gaps.empty()                    ? FindingLevel::ok
-                       : state.mode == SandboxMode::required ? FindingLevel::problem
-                                                             : FindingLevel::note;
+    const auto level = state.gaps.empty()           ? FindingLevel::ok
+                       : keeps_from_starting(state) ? FindingLevel::problem
+                                                    : FindingLevel::note;
     Finding finding{level, "server", server.name, "sandbox: " + sandbox_words(state), {}};
-    if (!state.gaps.empty()) finding.fix = Fix::changing(gap_text(state.gaps.front(), sandboxes.machine()));
+    if (!state.gaps.empty()) {
+      // What keeps it from starting with "auto" as well comes first.
+      const bool domains = std::ranges::find(state.gaps, SandboxGap::domains) != state.gaps.end();
+      finding.fix = Fix::changing(gap_text(domains ? SandboxGap::domains : state.gaps.front(), sandboxes.machine()));
+    }
     out.push_back(std::move(finding));
   }
   return out;

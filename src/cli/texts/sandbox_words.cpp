@@ -20,11 +20,19 @@ std::string gap_words(const SandboxState& state, SandboxGap gap) {
     case SandboxGap::loopback:
       return "a loopback of its own needs bubblewrap, which is not there or does not work";
     case SandboxGap::domains:
-      return "the network cannot be limited to single domains";
+      return "a network of single domains needs bubblewrap, which is not there or does not work";
     case SandboxGap::processes:
       return "the processes of root cannot be limited";
   }
   return {};
+}
+
+// The first of many.
+std::string shown_domains(std::vector<std::string> domains) {
+  constexpr std::size_t most = 5;
+  const auto more = domains.size() > most ? domains.size() - most : 0;
+  if (more > 0) domains.resize(most);
+  return join(domains, " and ") + (more > 0 ? fmt::format(" and {} more", more) : "");
 }
 
 }  // namespace
@@ -50,6 +58,11 @@ std::string sandbox_words(const SandboxState& state) {
     case NetworkHold::own_loopback:
       parts.emplace_back("a loopback of its own");
       break;
+    case NetworkHold::domains:
+      parts.push_back((std::ranges::find(state.gaps, SandboxGap::domains) != state.gaps.end())
+                          ? "not started"
+                          : fmt::format("network only to {}", shown_domains(state.domains)));
+      break;
     case NetworkHold::closed:
       parts.emplace_back("no network");
       break;
@@ -64,9 +77,15 @@ Json sandbox_json(const SandboxState& state) {
   if (state.mode == SandboxMode::off) return {};
   Json gaps = Json::array();
   for (const auto gap : state.gaps) gaps.push_back(to_string(gap));
-  return {
+  Json out{
       {"mode", to_string(state.mode)},       {"files", to_string(state.files)}, {"network", to_string(state.network)},
       {"ownProcesses", state.own_processes}, {"gaps", std::move(gaps)},         {"kernel", state.kernel}};
+  if (state.network == NetworkHold::domains) {
+    Json domains = Json::array();
+    for (const auto& domain : state.domains) domains.push_back(domain);
+    out["domains"] = std::move(domains);
+  }
+  return out;
 }
 
 }  // namespace patchbay::cli

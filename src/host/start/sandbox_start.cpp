@@ -181,14 +181,19 @@ Result<SandboxStart> plan_sandbox(const std::string& name, const SandboxLevels& 
   const auto wish = file_wish(policy, places, program);
   const auto files = plan_files(wish, {kind_of, names_in});
   out.state = sandbox_state(policy, machine, files.too_large.has_value());
-  if (policy.mode == SandboxMode::required && !out.state.gaps.empty()) {
+  if (keeps_from_starting(out.state)) {
+    const bool required = policy.mode == SandboxMode::required;
     std::string why;
-    for (const auto gap : out.state.gaps)
+    for (const auto gap : out.state.gaps) {
+      if (!required && gap != SandboxGap::domains) continue;
       why += fmt::format("{}{}", why.empty() ? "" : "; also, ", gap_text(gap, machine));
-    return fail(Errc::config,
-                fmt::format("server \"{}\" is not started, because its sandbox is required: {}", name, why));
+    }
+    return fail(Errc::config, fmt::format("server \"{}\" is not started, because {}: {}", name,
+                                          required ? "its sandbox is required"
+                                                   : "it would reach more than the domains that it may reach",
+                                          why));
   }
-  out.confinement = std::make_shared<const Confinement>(confinement(policy, machine, files));
+  out.confinement = std::make_shared<const Confinement>(confinement(policy, machine, files, name));
   out.explain = [policy = std::move(policy), state = out.state, keys = wish.denied](std::string_view text) {
     return refusal_text(refusal_in(text, policy, state, keys));
   };

@@ -12,12 +12,20 @@
 #define PB_WARDEN_CONFINES PB_WARDEN_VERSION " confines"  // applies a plan to the command
 #define PB_WARDEN_BEHIND PB_WARDEN_VERSION " behind"      // the command is bubblewrap, which executes the next one
 #define PB_WARDEN_INSIDE PB_WARDEN_VERSION " inside"      // guards nothing: applies the plan and becomes the command
+// The same two where the way out is a proxy of the library's: the one inside listens for it first, on the loopback of
+// the command's own network, and hands the socket out.
+#define PB_WARDEN_BEHIND_PROXY PB_WARDEN_BEHIND " proxy"
+#define PB_WARDEN_INSIDE_PROXY PB_WARDEN_INSIDE " proxy"
 
-// Descriptors of the warden; 0, 1 and 2 are the command's. The last two are there only where the word above says so.
+// Where it listens: above the ports that a system gives out by itself, in a network where nobody else is.
+#define PB_WARDEN_PROXY_PORT 61128
+
+// Descriptors of the warden; 0, 1 and 2 are the command's. The last three are there only where the word above says so.
 enum {
   PB_WARDEN_SOCKET = 3,
   PB_WARDEN_PLAN = 4,    // a file: see pb_plan
   PB_WARDEN_ITSELF = 5,  // the warden's program, for bubblewrap to execute
+  PB_WARDEN_PROXY = 6,   // a socket that takes the listening one: one byte, and the descriptor beside it
 };
 
 // Warden to library, one per packet.

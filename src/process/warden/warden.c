@@ -26,6 +26,7 @@
 
 #include "confine.h"
 #include "kernel.h"
+#include "listen.h"
 #include "protocol.h"
 
 enum {
@@ -249,9 +250,14 @@ static void say(const char* text) {
 
 // Behind bubblewrap: the plan is applied where the command runs, and then this is the command. Whoever watches sees
 // stderr alone.
-static int become_confined(char** argv, char** environment) {
+static int become_confined(char** argv, char** environment, int listens) {
   int error = 0;
   int place = read_plan(PB_WARDEN_PLAN, &error) ? PB_AT_PLAN : 0;
+  // Before the plan, and closed here: the command can neither take connections on it nor end it.
+  if (listens && listen_for_proxy(PB_WARDEN_PROXY) != 0) {
+    say("patchbay-warden: the proxy of the sandbox cannot be reached inside of bubblewrap\n");
+    return 127;
+  }
   close_from(PB_WARDEN_SOCKET);
   if (place == 0) place = confine(&error);
   if (error != 0) {
@@ -270,10 +276,16 @@ int warden(int argc, char** argv, char** environment) {
   static const uint64_t all = ~(uint64_t)0;
   static const uint64_t child = (uint64_t)1 << (SIGCHLD - 1);
   const char* version = argc < 4 ? "" : argv[1];
-  if (is_same(version, PB_WARDEN_INSIDE)) return become_confined(argv + 2, environment);
-  const int behind = is_same(version, PB_WARDEN_BEHIND);
+  if (is_same(version, PB_WARDEN_INSIDE)) return become_confined(argv + 2, environment, 0);
+  if (is_same(version, PB_WARDEN_INSIDE_PROXY)) return become_confined(argv + 2, environment, 1);
+  const int has_proxy = is_same(version, PB_WARDEN_BEHIND_PROXY);
+  const int behind = has_proxy || is_same(version, PB_WARDEN_BEHIND);
   const int reads_plan = is_same(version, PB_WARDEN_CONFINES);
-  close_from(behind ? PB_WARDEN_ITSELF + 1 : reads_plan ? PB_WARDEN_PLAN + 1 : PB_WARDEN_SOCKET + 1);
+  const int last = has_proxy    ? PB_WARDEN_PROXY
+                   : behind     ? PB_WARDEN_ITSELF
+                   : reads_plan ? PB_WARDEN_PLAN
+                                : PB_WARDEN_SOCKET;
+  close_from((unsigned)last + 1);
   call(SYS_prctl, PR_SET_NAME, (long)"patchbay-warden", 0, 0, 0);
   call(SYS_fcntl, PB_WARDEN_SOCKET, F_SETFD, FD_CLOEXEC, 0, 0);
   set_mask(&all);
@@ -315,7 +327,7 @@ int warden(int argc, char** argv, char** environment) {
 
   // From here on the command alone holds its pipes: their ends mean what they say.
   for (int fd = 0; fd < PB_WARDEN_SOCKET; ++fd) close_file(fd);
-  for (int fd = PB_WARDEN_PLAN; behind && fd <= PB_WARDEN_ITSELF; ++fd) close_file(fd);
+  for (int fd = PB_WARDEN_PLAN; behind && fd <= last; ++fd) close_file(fd);
   call(SYS_chdir, (long)"/", 0, 0, 0, 0);  // refused: staying only keeps a directory busy
 
   int orphaned = 0, killing = 0, pause = 5;
