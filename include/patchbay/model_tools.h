@@ -90,6 +90,8 @@ class ModelTools {
   // What the host tells its program (HostOptions::on_event) has to come here as well; without it nothing is fetched
   // ahead, and nothing that was read is used again.
   void heard(const HostEvent& event);
+  // Another model reads the answers from here on. What earlier searches found stays found.
+  void set_model(ModelApi api, std::size_t context_tokens);
   // Begins to fetch ahead. Reads the configuration if nobody has, and starts no server.
   Task<void> begin();
   // Ends what is under way.

@@ -351,6 +351,7 @@ void Agent::Impl::set_mode(AgentMode mode) {
 
 void Agent::Impl::set_model(std::shared_ptr<Model> model) {
   model_ = std::move(model);
+  model_tools_.set_model(model_->info().api, model_->info().context_tokens);
   offer_ = offer_.anew(growth());
   last_usage_ = {};
   now_of_ = nullptr;

@@ -185,6 +185,32 @@ TEST_F(AgentTools, FoundToolsAreLoadedAndTheSearchIsNoNews) {
   }
 }
 
+TEST_F(AgentTools, AnotherModelIsAnsweredInItsOwnSpellingAndEachHasItsOwnPrefix) {
+  agent_options.model_tools.tool_search = "true";
+  model->then(calls({use("1", "tool_search", Json{{"query", "select:mcp__s__look"}})}))
+      .then(says("one"))
+      .then(says("two"));
+  const auto other = std::make_shared<RecordingModel>();
+  other->info_.api = ModelApi::openai_chat;
+  other->info_.holds_deferred = false;
+  other->then(calls({use("2", "tool_search", Json{{"query", "select:mcp__s__look"}})})).then(says("three"));
+  model->info_.holds_deferred = true;
+  run([&](Agent& agent) -> Task<void> {
+    (void)co_await agent.send({.text = "go"});
+    (void)co_await agent.send({.text = "go on"});
+    agent.set_model(other);
+    (void)co_await agent.send({.text = "and you?"});
+    std::vector<std::string> found;
+    for (const auto& message : agent.messages()) {
+      for (const auto& outcome : outcomes_of(*message)) found.push_back(words(outcome));
+    }
+    EXPECT_THAT(found, ElementsAre(AllOf(HasSubstr("\"input_schema\""), Not(HasSubstr("\"parameters\""))),
+                                   AllOf(HasSubstr("\"parameters\""), Not(HasSubstr("\"input_schema\"")))));
+    EXPECT_THAT(model->prefixes, AllOf(SizeIs(3), Each(model->prefixes.front())));
+    EXPECT_THAT(other->prefixes, AllOf(SizeIs(2), Each(other->prefixes.front())));
+  });
+}
+
 TEST_F(AgentTools, WhatAnAgentDoesNotSeeIsNotThereForIt) {
   agent_options.sees = [](const CatalogEntry& entry) { return entry.tool->name == "look"; };
   agent_options.resource_tools = false;

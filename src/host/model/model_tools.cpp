@@ -119,6 +119,12 @@ void ModelTools::Impl::abandon() {
   if (scope_) scope_->cancel();
 }
 
+void ModelTools::Impl::set_model(ModelApi api, std::size_t context_tokens) {
+  options_.api = api;
+  options_.context_tokens = context_tokens;
+  ++loads_;  // how much is loaded depends on the context
+}
+
 std::set<std::string, std::less<>> ModelTools::Impl::always_loading() const {
   std::set<std::string, std::less<>> out;
   for (const auto& server : host_.config().servers) {
@@ -275,6 +281,7 @@ ModelTools::ModelTools(Host& host, ModelToolsOptions options)
     : impl_(std::make_shared<Impl>(host, std::move(options))) {}
 ModelTools::~ModelTools() { impl_->abandon(); }
 void ModelTools::heard(const HostEvent& event) { impl_->heard(event); }
+void ModelTools::set_model(ModelApi api, std::size_t context_tokens) { impl_->set_model(api, context_tokens); }
 Task<void> ModelTools::begin() { return Impl::begin(impl_); }
 Task<void> ModelTools::stop() { return Impl::stop(impl_); }
 std::vector<Tool> ModelTools::tools() const { return impl_->tools(); }

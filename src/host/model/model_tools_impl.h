@@ -32,6 +32,7 @@ class ModelTools::Impl : public std::enable_shared_from_this<ModelTools::Impl> {
 
   void heard(const HostEvent& event);
   void note(const ServerStatus& status);
+  void set_model(ModelApi api, std::size_t context_tokens);
   static Task<void> begin(Self self);
   static Task<void> stop(Self self);
   void abandon();  // where nobody can wait for stop()
