@@ -181,6 +181,17 @@ PromptFrame layout(const PromptState& state) {
   return frame;
 }
 
+bool breaks_lines_anew(const Variable& variable) {
+  const auto is_set = [&](std::string_view name) { return !variable(name).value_or("").empty(); };
+  const auto term = variable("TERM").value_or("");
+  const bool screen = term.starts_with("screen");
+  // What tmux was started in does not count inside of it.
+  if (is_set("TMUX") && (screen || term.starts_with("tmux"))) return true;
+  if (screen && is_set("STY")) return false;
+  if (term == "linux" || term.starts_with("rxvt")) return false;
+  return !is_set("XTERM_VERSION") && !is_set("VIM_TERMINAL") && !is_set("NVIM");
+}
+
 PromptFrame reflowed(const PromptFrame& frame, std::size_t columns) {
   columns = std::max<std::size_t>(columns, 1);
   PromptFrame out = frame;

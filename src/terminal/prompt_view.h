@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -44,7 +45,13 @@ PromptState prompt_state(const LineEditor& editor);
 // At most rows - 1 lines: what is typed scrolls around the cursor, candidates around the chosen one.
 PromptFrame layout(const PromptState& state);
 
-// Where the frame stands after the terminal has become so many columns wide: most terminals break lines anew.
+// Whether lines that are on the screen are broken anew when the terminal gets another width. Most do it; xterm, rxvt,
+// the console of Linux, GNU screen and the terminals inside of Vim and Neovim do not. What says which one it is may be
+// missing, over SSH say: then it is taken for one of most.
+using Variable = std::function<std::optional<std::string>(std::string_view)>;
+bool breaks_lines_anew(const Variable& variable);
+
+// Where the frame stands after such a terminal has become so many columns wide.
 PromptFrame reflowed(const PromptFrame& frame, std::size_t columns);
 
 // From one frame to the other. Only lines that differ are written.

@@ -159,5 +159,33 @@ TEST(PromptView, ANarrowerTerminalBreaksLinesAnew) {
   EXPECT_EQ(narrow.column, 2u);
 }
 
+TEST(PromptView, WhichTerminalBreaksLinesAnewIsKnownByItsVariables) {
+  struct Case {
+    std::map<std::string, std::string, std::less<>> variables;
+    bool anew;
+  };
+  for (const auto& c : std::vector<Case>{
+           {{}, true},
+           {{{"TERM", "xterm-256color"}}, true},
+           {{{"TERM", "xterm-kitty"}}, true},
+           {{{"TERM", "xterm"}, {"XTERM_VERSION", "XTerm(379)"}}, false},
+           {{{"TERM", "xterm"}, {"XTERM_VERSION", ""}}, true},
+           {{{"TERM", "linux"}}, false},
+           {{{"TERM", "rxvt-unicode-256color"}}, false},
+           {{{"TERM", "screen"}, {"STY", "12.pts"}}, false},
+           {{{"TERM", "screen"}}, true},  // tmux at the other end of SSH
+           {{{"TERM", "screen"}, {"TMUX", "/tmp/t"}, {"XTERM_VERSION", "XTerm(379)"}}, true},
+           {{{"TERM", "xterm"}, {"TMUX", "/tmp/t"}, {"XTERM_VERSION", "XTerm(379)"}}, false},
+           {{{"TERM", "xterm-256color"}, {"NVIM", "/run/nvim"}}, false},
+           {{{"TERM", "xterm"}, {"VIM_TERMINAL", "900"}}, false},
+       }) {
+    const auto variable = [&](std::string_view name) -> std::optional<std::string> {
+      const auto found = c.variables.find(name);
+      return found == c.variables.end() ? std::nullopt : std::optional(found->second);
+    };
+    EXPECT_EQ(breaks_lines_anew(variable), c.anew) << testing::PrintToString(c.variables);
+  }
+}
+
 }  // namespace
 }  // namespace patchbay::terminal

@@ -4,6 +4,8 @@
 
 #include <boost/asio/this_coro.hpp>
 
+#include <patchbay/config.h>
+
 #include "base/as_result.h"
 #include "base/scope.h"
 
@@ -31,7 +33,11 @@ struct Stage::Open {
   Completion<std::optional<std::string>> answer;
 };
 
-Stage::Stage(const asio::any_io_executor& executor, bool color) : tty_(executor), color_(color), size_(tty_.size()) {}
+Stage::Stage(const asio::any_io_executor& executor, bool color)
+    : tty_(executor),
+      color_(color),
+      breaks_anew_(terminal::breaks_lines_anew(process_environment())),
+      size_(tty_.size()) {}
 
 Stage::~Stage() { close(); }
 
@@ -139,6 +145,8 @@ void Stage::take(const terminal::Key& key) {
 }
 
 void Stage::take(const std::vector<terminal::Key>& keys) {
+  // The signal that says so may come behind the key.
+  if (!keys.empty() && !closed_ && !paused_ && tty_.size() != size_) resized();
   for (const auto& key : keys) take(key);
   if (!keys.empty()) update();
 }
@@ -147,7 +155,7 @@ void Stage::resized() {
   if (closed_ || paused_) return;
   const auto now = tty_.size();
   if (now != size_) {
-    shown_ = terminal::reflowed(shown_, now.columns);
+    if (breaks_anew_) shown_ = terminal::reflowed(shown_, now.columns);
     size_ = now;
   }
   draw_again();

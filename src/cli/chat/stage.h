@@ -106,6 +106,7 @@ class Stage {
 
   Tty tty_;
   bool color_;
+  const bool breaks_anew_;
   Tty::Size size_;
   terminal::KeyReader keys_;
   std::optional<Timer> patience_;  // for what is held back of a key
