@@ -91,17 +91,19 @@ AgentHost::AgentHost(const Settings& settings, Io& io, const Runtime& given, Hos
   host.add_server(std::string(builtin_name), make_builtin_server(builtin), NamePrefix::none);
 }
 
-ModelChoice AgentHost::model_choice() const { return choice_of(words_); }
+ModelChoice AgentHost::model_choice() const { return choice_of(words_, TypedWhere::shell); }
 
-ModelChoice AgentHost::choice_of(const std::string& words) const {
+ModelChoice AgentHost::choice_of(const std::string& words, TypedWhere where) const {
   auto choice = chosen_model(words, config_, *vault_);
-  if (!choice) throw choice.error().error.with_message(no_model_words(choice.error()));
+  if (!choice) throw choice.error().error.with_message(no_model_words(choice.error(), where));
   return std::move(*choice);
 }
 
-std::shared_ptr<Model> AgentHost::model() const { return model_of(model_choice()); }
+std::shared_ptr<Model> AgentHost::model(TypedWhere where) const { return model_of(choice_of(words_, where)); }
 
-std::shared_ptr<Model> AgentHost::model_named(const std::string& words) const { return model_of(choice_of(words)); }
+std::shared_ptr<Model> AgentHost::model_named(const std::string& words) const {
+  return model_of(choice_of(words, TypedWhere::chat));
+}
 
 std::shared_ptr<Model> AgentHost::model_of(ModelChoice choice) const {
   HttpClientOptions http;

@@ -20,6 +20,7 @@
 #include "base/runtime.h"
 #include "cli/io.h"
 #include "cli/known_secrets.h"
+#include "cli/texts/typed_where.h"
 #include "cli/words/settings.h"
 
 namespace patchbay::cli {
@@ -38,8 +39,8 @@ class AgentHost {
   // Which model is meant: that of --model, else `model` of the configuration, else the first with a key.
   // Errc::config says how one is set up. May ask the store of secrets, which blocks.
   ModelChoice model_choice() const;
-  std::shared_ptr<Model> model() const;
-  // Another one, as --model would name it.
+  std::shared_ptr<Model> model(TypedWhere where = TypedWhere::shell) const;
+  // Another one, as --model would name it; for a conversation.
   std::shared_ptr<Model> model_named(const std::string& words) const;
 
   const std::shared_ptr<const KnownSecrets> secrets;
@@ -49,7 +50,7 @@ class AgentHost {
   const std::shared_ptr<SecretVault> vault_;
   const std::string words_;
   const LoadedConfig config_;  // as it was when this began
-  ModelChoice choice_of(const std::string& words) const;
+  ModelChoice choice_of(const std::string& words, TypedWhere where) const;
   std::shared_ptr<Model> model_of(ModelChoice choice) const;
 
  public:

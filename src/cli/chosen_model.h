@@ -9,6 +9,7 @@
 
 #include "agent/models/model_choice.h"
 #include "auth/store/secret_vault.h"
+#include "cli/texts/typed_where.h"
 
 namespace patchbay::cli {
 
@@ -19,6 +20,6 @@ std::expected<ModelChoice, NoModel> chosen_model(std::string words, const Loaded
 // "anthropic:claude-… (ANTHROPIC_API_KEY is set)".
 std::string model_line(const ModelChoice& choice);
 // What is missing, and how to set it.
-std::string no_model_words(const NoModel& none);
+std::string no_model_words(const NoModel& none, TypedWhere where = TypedWhere::shell);
 
 }  // namespace patchbay::cli

@@ -10,7 +10,9 @@
 namespace patchbay::cli {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 
 // A store of secrets with a key file, in a directory of its own.
 struct Kept {
@@ -51,6 +53,8 @@ TEST(ChosenModel, SaysHowToSetOne) {
   ASSERT_FALSE(none);
   EXPECT_THAT(no_model_words(none.error()), HasSubstr("patchbay secret set ANTHROPIC_API_KEY"));
   EXPECT_THAT(no_model_words(none.error()), HasSubstr("--model script:FILE"));
+  EXPECT_THAT(no_model_words(none.error(), TypedWhere::chat),
+              AllOf(HasSubstr("/model script:FILE"), HasSubstr("/model ollama:NAME"), Not(HasSubstr("--model"))));
   EXPECT_THAT(no_model_words(chosen_model("gemini", config("{}"), kept.vault).error()),
               HasSubstr("Set GEMINI_API_KEY, or keep it: patchbay secret set GEMINI_API_KEY"));
   EXPECT_THAT(no_model_words(chosen_model("what", config("{}"), kept.vault).error()), HasSubstr("whose model it is"));

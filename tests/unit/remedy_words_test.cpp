@@ -42,7 +42,22 @@ TEST(RemedyWordsTest, InAConversationItsOwnCommandsWhereItHasThem) {
            {{Remedy::Kind::sign_in, "docs"}, "to sign in: /mcp login docs"},
            {{Remedy::Kind::list_tools}, "/tools lists all tools"},
            {{Remedy::Kind::list_tools, "docs"}, "to list the tools of the server: /tools docs"},
-           {{Remedy::Kind::undo_rejection, "docs"}, "to approve it now: patchbay approve docs"},
+           {{Remedy::Kind::undo_rejection, "docs"}, "to approve it now: /mcp approve docs"},
+           {{Remedy::Kind::give_more_time, "my docs"},
+            "to wait longer: \"timeout\" in the entry of the server, and then: /mcp reconnect 'my docs'"},
+           {{Remedy::Kind::give_more_time}, "to wait longer: \"timeout\" in the entry of the server"},
+           {{Remedy::Kind::approve_changes, "docs"},
+            "to look at the changes: !patchbay pins show docs; if you agree: !patchbay pins approve docs; then: "
+            "/mcp reconnect docs"},
+           {{Remedy::Kind::renew_lock, "docs"},
+            "to look at the changes: !patchbay verify docs; if you agree: !patchbay lock docs; then: /mcp reconnect "
+            "docs"},
+           {{.kind = Remedy::Kind::import_file, .file = "/p/a.json"},
+            "to copy its servers: !patchbay import /p/a.json"},
+           {{Remedy::Kind::trust_project},
+            "if you trust this project: /quit, then `patchbay trust` and `patchbay chat --continue`"},
+           {{Remedy::Kind::choose_permission_mode},
+            "to choose another mode: /quit, then `patchbay chat --continue --permission-mode MODE`"},
        }) {
     EXPECT_EQ(remedy_words(c.remedy, TypedWhere::chat), c.words);
   }

@@ -192,6 +192,11 @@ void Chat::show_error(const Error& error) {
   view_.fault(error_text(house_->secrets->without(with_remedy_in_words(error, TypedWhere::chat))));
 }
 
+ServerStatus Chat::shown(ServerStatus status) const {
+  if (status.error) status.error = with_remedy_in_words(*status.error, TypedWhere::chat);
+  return house_->secrets->without(std::move(status));
+}
+
 void Chat::show_standing() {
   std::string out = model_ ? safe_name(model_name(), 60) : std::string("no model");
   if (agent_ && agent_->mode() == AgentMode::plan) out += " · plan mode: nothing is changed";
@@ -213,14 +218,13 @@ void Chat::heard(const HostEvent& event) {
   if (own_tools_) own_tools_->heard(event);
   const auto* given = std::get_if<ServerStatus>(&event);
   if (given == nullptr || house_ == nullptr) return;
-  auto status = *given;
-  if (status.error) status.error = house_->secrets->without(with_remedy_in_words(*status.error, TypedWhere::chat));
+  const auto status = shown(*given);
   show_standing();
   if (status.state != ServerState::failed && status.state != ServerState::needs_auth) return;
   if (!status.error || status.reason == ServerReason::connecting) return;
   // /connect says it itself.
   if (!connecting_.empty() && status.name == connecting_) return;
-  const auto failure = shown_failure(status.name, status.origin.scope, *status.error);
+  const auto failure = shown_failure(status.name, status.origin.scope, *status.error, TypedWhere::chat);
   view_.note(
       fmt::format("[mcp] {} \"{}\": {}\n{}",
                   status.reason == ServerReason::connection_lost ? "Lost the connection to" : "Failed to connect to",

@@ -70,6 +70,8 @@ class Chat {
   void show_intro(bool resumed);
   void show_transcript();
   void show_error(const Error& error);
+  // Without secrets, and with what can be typed here about its failure.
+  ServerStatus shown(ServerStatus status) const;
   void show_standing();
   void heard(const HostEvent& event);
   ModelTools& tools();
@@ -82,6 +84,8 @@ class Chat {
   Task<bool> approve_new(ApprovalQuestion question);
   Task<bool> approve_change(ChangedToolQuestion question);
   Task<ElicitResult> answer(ElicitRequest question, CallContext context);
+  Task<bool> approve_sampling(SamplingQuestion question);
+  Task<CreateMessageResult> sample(CreateMessageRequest request, CallContext context);
   Task<bool> approve_skill(SkillQuestion question);
   Task<std::string> paste_address(std::function<Task<std::string>(SignInPage)> ask, SignInPage page);
 

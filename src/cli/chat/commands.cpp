@@ -14,6 +14,7 @@
 #include "cli/kept.h"
 #include "cli/texts/model_words.h"
 #include "cli/texts/present.h"
+#include "cli/texts/remedy_words.h"
 #include "cli/texts/time_words.h"
 #include "cli/texts/tool_text.h"
 #include "cli/words/suggested_name.h"
@@ -108,8 +109,9 @@ void Chat::require_server(const std::string& name) const {
   for (const auto& status : house_->host.status()) names.push_back(status.name);
   if (std::ranges::find(names, name) != names.end()) return;
   const auto meant = nearest(name, names);
-  throw Error(Errc::invalid_argument, fmt::format("there is no server \"{}\"{}", safe_name(name, 80),
-                                                  meant.empty() ? "" : fmt::format("; did you mean \"{}\"?", meant)));
+  throw Error(Errc::invalid_argument,
+              fmt::format("there is no server \"{}\"{}", safe_name(name, 80),
+                          meant.empty() ? "; /mcp lists all servers" : fmt::format("; did you mean \"{}\"?", meant)));
 }
 
 Task<void> Chat::mcp(std::string rest) {
@@ -120,24 +122,29 @@ Task<void> Chat::mcp(std::string rest) {
     std::string out;
     const auto all = host.status();
     for (const auto& given : all) {
-      const auto status = house_->secrets->without(given);
+      const auto status = shown(given);
       ToolCount tools;
       for (const auto& tool : host.catalog()->tools()) tools.listed += tool.server == status.name ? 1 : 0;
       tools.denied = status.tool_count - std::min(status.tool_count, tools.listed);
       auto line = status_line(status, stage_.color(), tools);
       out += line.ends_with('\n') ? line : line + "\n";
     }
-    stage_.print(out.empty() ? no_servers_text() : out);
+    stage_.print(wrapped_lines(out, stage_.room()));
+    // The tools of its own are always there.
+    const bool declared =
+        std::ranges::any_of(all, [](const ServerStatus& one) { return one.origin.scope != ConfigScope::embedded; });
+    if (!declared) stage_.print(wrapped_lines(no_servers_text(TypedWhere::chat), stage_.room()));
     const auto waits = std::ranges::find_if(all, awaits_approval);
     if (waits != all.end()) {
       view_.note(fmt::format("What awaits approval is asked about with your next message, or now: /mcp{}",
                              shell_operands({waits->name})));
     }
-    view_.note("/mcp SERVER shows what one offers; /mcp reconnect, enable, disable, login SERVER.");
+    view_.note("/mcp SERVER shows what one offers; /mcp reconnect, enable, disable, approve, login SERVER.");
     co_return;
   }
   const auto& verb = words.front();
-  const bool acts = verb == "reconnect" || verb == "enable" || verb == "disable" || verb == "login";
+  const bool acts =
+      verb == "reconnect" || verb == "enable" || verb == "disable" || verb == "approve" || verb == "login";
   if (!acts) {
     co_await mcp_server(words.front());
     co_return;
@@ -147,6 +154,8 @@ Task<void> Chat::mcp(std::string rest) {
   require_server(name);
   if (verb == "reconnect") {
     busy(fmt::format("Connecting to {}", safe_name(name, 60)));
+    // What was changed in files meanwhile counts.
+    (void)co_await host.reload();
     co_await host.reconnect(name);
     view_.note(fmt::format("Connected to \"{}\".", safe_name(name, 80)));
   } else if (verb == "login") {
@@ -156,8 +165,13 @@ Task<void> Chat::mcp(std::string rest) {
   } else {
     Settings settings = settings_;
     settings.words = {name};
-    settings.command = verb == "enable" ? Command::enable : Command::disable;
-    (void)(verb == "enable" ? enable(settings, io_) : disable(settings, io_));
+    if (verb == "approve") {
+      settings.command = Command::approve;
+      (void)cli::approve(settings, io_);
+    } else {
+      settings.command = verb == "enable" ? Command::enable : Command::disable;
+      (void)(verb == "enable" ? enable(settings, io_) : disable(settings, io_));
+    }
     (void)co_await host.reload();
   }
   show_standing();
@@ -180,9 +194,10 @@ Task<void> Chat::mcp_server(std::string name) {
   bool connected = false;
   for (const auto& given : host.status()) {
     if (given.name != name) continue;
-    const auto status = house_->secrets->without(given);
+    const auto status = shown(given);
     connected = status.state == ServerState::connected;
-    out += fmt::format("{}: {} {}\n", safe_name(name, 80), to_string(status.state), reason_text(status));
+    out += fmt::format("{}: {} {}\n", safe_name(name, 80), to_string(status.state),
+                       status.error ? std::string() : reason_text(status));
     out += fmt::format("  {}\n", safe_line(status.transport, 200));
     if (status.error) out += fmt::format("  {}\n", message_line(status.error->message(), 500));
     if (status.server) {
@@ -354,7 +369,8 @@ Task<void> Chat::permissions(std::string rest) {
   const auto words = words_of(rest);
   if (!words.empty()) {
     const auto decision = co_await host.decide(words.front());
-    stage_.print(fmt::format("{}: {}", to_string(decision.outcome), message_line(decision.reason, 1000)));
+    stage_.print(wrapped_lines(
+        fmt::format("{}: {}\n", to_string(decision.outcome), message_line(decision.reason, 1000)), stage_.room()));
     co_return;
   }
   std::string out = "Allowed for this conversation:\n";
@@ -362,7 +378,9 @@ Task<void> Chat::permissions(std::string rest) {
   for (const auto& tool : grants_.tools()) out += fmt::format("  {}\n", safe_name(tool, 160));
   if (grants_.calls() > 0) out += fmt::format("  {} with certain arguments\n", plural(grants_.calls(), "call"));
   if (grants_.servers().empty() && grants_.tools().empty() && grants_.calls() == 0) out += "  nothing\n";
-  for (const auto& problem : host.permission_problems()) out += problem_text(problem) + "\n";
+  for (const auto& problem : host.permission_problems()) {
+    out += problem_text(with_remedy_in_words(problem, TypedWhere::chat)) + "\n";
+  }
   stage_.print(wrapped_lines(out, stage_.room()));
   view_.note("/permissions TOOL says what rules say about it; docs/permissions.md has the rules.");
 }

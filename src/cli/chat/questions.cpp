@@ -2,9 +2,12 @@
 // others are those of every command, and have the terminal to themselves meanwhile.
 #include "cli/questions.h"
 
+#include <algorithm>
+
 #include <boost/asio/this_coro.hpp>
 #include <fmt/format.h>
 
+#include "agent/sampling.h"
 #include "base/as_result.h"
 #include "base/strings.h"
 #include "cli/approval.h"
@@ -15,12 +18,16 @@
 #include "cli/texts/form_words.h"
 #include "cli/texts/present.h"
 #include "entries/consent_text.h"
+#include "text/clean_text.h"
 #include "text/visible_text.h"
 
 namespace patchbay::cli {
 namespace {
 
 constexpr int most_tries = 10;
+// Of a prompt that a server wants to give to the model: nobody reads more of it before they say yes.
+constexpr std::size_t most_prompt_bytes = 32u << 10;
+constexpr std::size_t most_prompt_lines = 400;
 
 // Nothing when the person leaves it. What was written with a mistake is there to be corrected.
 Task<std::optional<Json>> edited_arguments(Stage::Question& asked, std::string text) {
@@ -33,6 +40,11 @@ Task<std::optional<Json>> edited_arguments(Stage::Question& asked, std::string t
     text = std::move(*written);
   }
   co_return std::nullopt;
+}
+
+bool means_yes(const std::optional<std::string>& typed) {
+  const auto word = to_lower_ascii(trim(typed.value_or("")));
+  return word == "y" || word == "yes";
 }
 
 Settings for_sign_in(Settings settings) {
@@ -49,6 +61,10 @@ void Chat::connect(HostOptions& options) {
   options.approve_change = [this](ChangedToolQuestion question) { return approve_change(std::move(question)); };
   options.asking.person = [this](ElicitRequest question, CallContext context) {
     return answer(std::move(question), std::move(context));
+  };
+  options.asking.sampling = [this](SamplingQuestion question) { return approve_sampling(std::move(question)); };
+  options.client.sample = [this](CreateMessageRequest request, CallContext context) {
+    return sample(std::move(request), std::move(context));
   };
   options.on_event = [this](const HostEvent& event) { heard(event); };
   let_user_sign_in(options.sign_in, for_sign_in(settings_), io_, waiting_, std::make_shared<bool>(false));
@@ -131,8 +147,7 @@ Task<bool> Chat::approve_new(ApprovalQuestion question) {
   asked.say(fmt::format("The model wants to use a server that is not declared, \"{}\":\n{}",
                         visible_text(question.server.name), consent_block(question.server, "  ", stage_.room())));
   const auto typed = co_await asked.ask("Connect to it, for this conversation? [y/n] ");
-  const auto word = to_lower_ascii(trim(typed.value_or("")));
-  co_return word == "y" || word == "yes";
+  co_return means_yes(typed);
 }
 
 Task<bool> Chat::approve_change(ChangedToolQuestion question) {
@@ -145,6 +160,36 @@ Task<ElicitResult> Chat::answer(ElicitRequest question, CallContext context) {
   const auto turn = co_await turns_.acquire();
   const auto pause = co_await stage_.pause();
   co_return co_await ask_user(io_, waiting_, std::move(question), std::move(context));
+}
+
+// Whether a server may have text of the model. All that would be sent is shown, or nothing is sent.
+Task<bool> Chat::approve_sampling(SamplingQuestion question) {
+  if (!model_) throw Error(Errc::unsupported, "this conversation has no model");
+  const auto lines = static_cast<std::size_t>(std::ranges::count(question.text, '\n'));
+  if (question.text.size() > most_prompt_bytes || lines > most_prompt_lines) {
+    throw Error(Errc::denied, "the prompt is longer than a person can be asked to read");
+  }
+  const auto turn = co_await turns_.acquire();
+  Stage::Question asked(stage_);
+  const auto& context = question.context;
+  asked.say(wrapped_lines(
+      fmt::format("The server \"{}\"{} wants your model ({}) to answer this:\n{}", visible_text(context.server),
+                  context.tool.empty() ? "" : fmt::format(" (tool {})", visible_text(context.tool)),
+                  safe_name(model_name(), 100), question.text),
+      stage_.room()));
+  const auto typed = co_await asked.ask("Send it to the model, and the answer to the server? [y/n] ");
+  co_return means_yes(typed);
+}
+
+Task<CreateMessageResult> Chat::sample(CreateMessageRequest request, CallContext context) {
+  const auto model = model_;
+  if (!model) throw Error(Errc::unsupported, "this conversation has no model");
+  auto asked = value_or_throw(sampling_request(request, model->info()));
+  const auto answer = co_await model->ask(std::move(asked), {});
+  auto result = value_or_throw(sampling_answer(answer, request.stop_sequences));
+  view_.note(fmt::format("The model answered \"{}\":\n{}", visible_text(context.server),
+                         indented(clean_excerpt(text_of(answer.message), 600))));
+  co_return result;
 }
 
 Task<bool> Chat::approve_skill(SkillQuestion question) {
@@ -160,8 +205,7 @@ Task<bool> Chat::approve_skill(SkillQuestion question) {
   }
   asked.say(lines);
   const auto typed = co_await asked.ask("Let it? [y/n] ");
-  const auto word = to_lower_ascii(trim(typed.value_or("")));
-  co_return word == "y" || word == "yes";
+  co_return means_yes(typed);
 }
 
 }  // namespace patchbay::cli

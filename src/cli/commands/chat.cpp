@@ -82,12 +82,12 @@ Task<void> follow_signals(asio::signal_set& signals, Chat& chat, int& by) {
 // Why there is no model, and what to do about it; empty: there is one.
 std::string find_model(const Settings& settings, const AgentHost& house, std::shared_ptr<Model>& model) {
   try {
-    model = house.model();
+    // One that was asked for by name has to be there.
+    model = house.model(settings.model.empty() ? TypedWhere::chat : TypedWhere::shell);
     return {};
   } catch (const Error& error) {
-    // One that was asked for by name has to be there.
     if (!settings.model.empty() || error.code() != Errc::config) throw;
-    return with_remedy_in_words(error).message() + "\n";
+    return with_remedy_in_words(error, TypedWhere::chat).message() + "\n";
   }
 }
 

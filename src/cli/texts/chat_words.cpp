@@ -146,9 +146,13 @@ std::vector<std::string> result_lines(const AgentToolResult& result, bool named,
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(result.took);
   const auto took = seconds.count() > 0 ? fmt::format(" ({})", elapsed_text(seconds)) : std::string();
   switch (result.end) {
-    case End::denied:
-      add(whose + "not called: " + message_line(result.reason, 400), "33");
+    case End::denied: {
+      // The line above names the tool.
+      auto why = message_line(result.reason, 400);
+      if (const auto said = why.find("was not called: "); said != std::string::npos) why.erase(0, said + 16);
+      add(whose + "not called: " + why, "33");
       return out;
+    }
     case End::deferred:
       add(whose + "put off", "33");
       return out;

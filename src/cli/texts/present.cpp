@@ -223,7 +223,11 @@ std::string status_line(const ServerStatus& status, bool color, ToolCount tools)
   return line;
 }
 
-std::string no_servers_text() { return "No server is configured. Run `patchbay --help` to see how to add one.\n"; }
+std::string no_servers_text(TypedWhere where) {
+  return where == TypedWhere::chat
+             ? "No server is configured. To use one in this conversation: /connect URL, or /connect COMMAND\n"
+             : "No server is configured. Run `patchbay --help` to see how to add one.\n";
+}
 
 std::string approval_line(const std::vector<std::string>& servers) {
   return fmt::format("patchbay: this project declares {} your approval; if you trust {}: patchbay approve{}\n",
@@ -277,11 +281,12 @@ std::string cause_line(std::string_view detail) {
   return std::string(!named.empty() ? named : !spoken.empty() ? spoken : last);
 }
 
-std::string log_words(const std::string& server) {
-  return fmt::format("to see its log: patchbay logs{}", shell_operands({server}));
+std::string log_words(const std::string& server, TypedWhere where) {
+  return fmt::format("to see its log: {}patchbay logs{}", where == TypedWhere::chat ? "!" : "",
+                     shell_operands({server}));
 }
 
-ShownFailure shown_failure(const std::string& server, ConfigScope scope, const Error& error) {
+ShownFailure shown_failure(const std::string& server, ConfigScope scope, const Error& error, TypedWhere where) {
   constexpr std::size_t few_lines = 5;
   ShownFailure out{message_line(without_name(server, error.message()), 500), {}};
   const auto detail = clean_for_display(error.detail());
@@ -294,7 +299,7 @@ ShownFailure shown_failure(const std::string& server, ConfigScope scope, const E
   }
   const bool declared = scope != ConfigScope::dynamic && scope != ConfigScope::embedded;
   if (declared) {
-    out.below += fmt::format("    {}\n", log_words(server));
+    out.below += fmt::format("    {}\n", log_words(server, where));
   } else if (lines > few_lines) {
     out.below += indented(detail);
   }

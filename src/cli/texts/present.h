@@ -6,6 +6,8 @@
 
 #include <patchbay/host.h>
 
+#include "cli/texts/typed_where.h"
+
 namespace patchbay::cli {
 
 Json status_json(const ServerStatus& status);
@@ -47,7 +49,7 @@ struct ToolCount {
   std::size_t denied = 0;  // by rules
 };
 // What to say where no server is declared; with a line feed.
-std::string no_servers_text();
+std::string no_servers_text(TypedWhere where = TypedWhere::shell);
 // Says which servers of the project need approval, and how to give it; with a line feed.
 std::string approval_line(const std::vector<std::string>& servers);
 std::string status_line(const ServerStatus& status, bool color, ToolCount tools);
@@ -58,7 +60,7 @@ std::string error_text(const Error& error);
 // Of what a server wrote before it ended, the line that says why: the first that names an error, else the last.
 std::string cause_line(std::string_view detail);
 // The command that shows what a server wrote.
-std::string log_words(const std::string& server);
+std::string log_words(const std::string& server, TypedWhere where = TypedWhere::shell);
 
 // Why a server failed where others are listed beside it: on one line, and below it what the server wrote, when that is
 // short, and where to see all of it. What only flags declare has no entry that another command would find.
@@ -66,7 +68,8 @@ struct ShownFailure {
   std::string cause;
   std::string below;
 };
-ShownFailure shown_failure(const std::string& server, ConfigScope scope, const Error& error);
+ShownFailure shown_failure(const std::string& server, ConfigScope scope, const Error& error,
+                           TypedWhere where = TypedWhere::shell);
 
 // Text of several lines for a terminal of so many columns: what is longer goes on below, indented more. 0: as it is.
 std::string wrapped_lines(std::string_view text, std::size_t columns);

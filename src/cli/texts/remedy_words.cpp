@@ -8,12 +8,20 @@
 namespace patchbay::cli {
 namespace {
 
-// Empty: a conversation has no command for it.
 std::string chat_words(const Remedy& remedy) {
   const auto server = shell_operands({remedy.server});
+  // A command of the shell is one with ! in front.
+  const auto look_and_agree = [&](std::string_view look, std::string_view agree) {
+    return fmt::format(
+        "to look at the changes: !patchbay {0}{1}; if you agree: !patchbay {2}{1}; then: "
+        "/mcp reconnect{1}",
+        look, server, agree);
+  };
   switch (remedy.kind) {
     case Remedy::Kind::approve_server:
       return fmt::format("you are asked about it with: /mcp{}", server);
+    case Remedy::Kind::undo_rejection:
+      return fmt::format("to approve it now: /mcp approve{}", server);
     case Remedy::Kind::enable_server:
       return fmt::format("to enable it: /mcp enable{}", server);
     case Remedy::Kind::list_tools:
@@ -21,18 +29,28 @@ std::string chat_words(const Remedy& remedy) {
       return fmt::format("to list the tools of the server: /tools{}", server);
     case Remedy::Kind::sign_in:
       return fmt::format("to sign in: /mcp login{}", server);
-    default:
-      return {};
+    case Remedy::Kind::import_file:
+      return fmt::format("to copy its servers: !patchbay import{}", shell_operands({remedy.file}));
+    case Remedy::Kind::give_more_time:
+      if (remedy.server.empty()) return "to wait longer: \"timeout\" in the entry of the server";
+      return fmt::format("to wait longer: \"timeout\" in the entry of the server, and then: /mcp reconnect{}", server);
+    case Remedy::Kind::approve_changes:
+      return look_and_agree("pins show", "pins approve");
+    case Remedy::Kind::renew_lock:
+      return look_and_agree("verify", "lock");
+    // Of these two it has what it began with.
+    case Remedy::Kind::trust_project:
+      return "if you trust this project: /quit, then `patchbay trust` and `patchbay chat --continue`";
+    case Remedy::Kind::choose_permission_mode:
+      return "to choose another mode: /quit, then `patchbay chat --continue --permission-mode MODE`";
   }
+  return {};
 }
 
 }  // namespace
 
 std::string remedy_words(const Remedy& remedy, TypedWhere where) {
-  if (where == TypedWhere::chat) {
-    auto words = chat_words(remedy);
-    if (!words.empty()) return words;
-  }
+  if (where == TypedWhere::chat) return chat_words(remedy);
   switch (remedy.kind) {
     case Remedy::Kind::approve_server:
       return fmt::format("if you trust it: patchbay approve{} (in a script: --trust-project)",
@@ -107,8 +125,8 @@ Error with_remedy_in_words(const Error& error, TypedWhere where) {
   return error.with_message(continued(error.message(), remedy_words(*error.remedy(), where))).without_remedy();
 }
 
-ConfigProblem with_remedy_in_words(ConfigProblem problem) {
-  if (problem.remedy) problem.message = continued(std::move(problem.message), remedy_words(*problem.remedy));
+ConfigProblem with_remedy_in_words(ConfigProblem problem, TypedWhere where) {
+  if (problem.remedy) problem.message = continued(std::move(problem.message), remedy_words(*problem.remedy, where));
   problem.remedy.reset();
   return problem;
 }

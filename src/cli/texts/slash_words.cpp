@@ -20,7 +20,7 @@ constexpr auto commands = std::to_array<SlashEntry>({
     {Slash::cost, "cost", "", "Tokens that were used, and how the cache did", true},
     {Slash::help, "help", "", "This list", true},
     {Slash::last, "last", "", "The whole of the last result that was shown in part", true},
-    {Slash::mcp, "mcp", "[SERVER] | reconnect|enable|disable|login SERVER",
+    {Slash::mcp, "mcp", "[SERVER] | reconnect|enable|disable|approve|login SERVER",
      "How servers are, what they offer, what passed last", true},
     {Slash::model, "model", "[PROVIDER:NAME]", "Which model answers; another one", false},
     {Slash::permissions, "permissions", "[TOOL]", "What was allowed, and what rules say about a tool", true},
@@ -38,6 +38,7 @@ constexpr auto mcp_words = std::to_array<McpWord>({
     {"reconnect", "Make its connection again"},
     {"enable", "Use it in this project"},
     {"disable", "Do not use it in this project"},
+    {"approve", "Let it start, though it was rejected before"},
     {"login", "Sign in at it"},
 });
 
