@@ -4,12 +4,15 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
+#include <functional>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -21,8 +24,9 @@ namespace patchbay::test {
 class Terminal {
  public:
   Terminal(std::vector<std::string> words, const std::string& cwd,
-           const std::map<std::string, std::string>& environment = {}, unsigned short columns = 200) {
-    struct winsize size{40, columns, 0, 0};
+           const std::map<std::string, std::string>& environment = {}, unsigned short columns = 200,
+           unsigned short rows = 40) {
+    struct winsize size{rows, columns, 0, 0};
     child_ = ::forkpty(&fd_, nullptr, nullptr, &size);
     if (child_ == 0) {
       if (::chdir(cwd.c_str()) != 0) ::_exit(126);
@@ -43,13 +47,29 @@ class Terminal {
     }
   }
 
+  // What is told of everything that the program writes, as it is read.
+  std::function<void(std::string_view)> on_bytes;
+
   // Reads until the text has been shown; false when the program ended, or after a minute.
   bool wait_for(const std::string& text) {
+    return wait_until([&] { return seen_.find(text) != std::string::npos; });
+  }
+  bool wait_until(const std::function<bool()>& condition) {
     const auto until = std::chrono::steady_clock::now() + std::chrono::minutes(1);
-    while (seen_.find(text) == std::string::npos) {
-      if (std::chrono::steady_clock::now() > until || !read_more()) return seen_.find(text) != std::string::npos;
+    while (!condition()) {
+      if (std::chrono::steady_clock::now() > until || !read_more()) return condition();
     }
     return true;
+  }
+  // Reads for as long as something comes within this time, ten times as long at most.
+  void read_while_it_writes(std::chrono::milliseconds quiet) {
+    const auto until = std::chrono::steady_clock::now() + 10 * quiet;
+    while (std::chrono::steady_clock::now() < until && read_more(quiet)) {
+    }
+  }
+  void resize(unsigned short columns, unsigned short rows) {
+    struct winsize size{rows, columns, 0, 0};
+    EXPECT_EQ(::ioctl(fd_, TIOCSWINSZ, &size), 0);
   }
   void type(const std::string& text) {
     EXPECT_EQ(::write(fd_, text.data(), text.size()), static_cast<ssize_t>(text.size()));
@@ -67,13 +87,14 @@ class Terminal {
   void forget() { seen_.clear(); }
 
  private:
-  bool read_more() {
+  bool read_more(std::chrono::milliseconds time = std::chrono::minutes(1)) {
     pollfd descriptor{fd_, POLLIN, 0};
-    if (::poll(&descriptor, 1, 60'000) <= 0) return false;
+    if (::poll(&descriptor, 1, static_cast<int>(time.count())) <= 0) return false;
     char buffer[4096];
     const auto got = ::read(fd_, buffer, sizeof buffer);
     if (got <= 0) return false;
     seen_.append(buffer, static_cast<std::size_t>(got));
+    if (on_bytes) on_bytes({buffer, static_cast<std::size_t>(got)});
     return true;
   }
 
