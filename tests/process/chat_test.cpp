@@ -169,13 +169,32 @@ TEST_F(ChatInTmux, AServerOfTheProjectIsAskedAboutBeforeItStarts) {
   expect_gentle(tmux.bytes());
 }
 
+TEST_F(ChatInTmux, ARejectedServerIsApprovedWhereItIsMissed) {
+  house.tree.file("project/.mcp.json", test::mode_server_file("good"));
+  ASSERT_EQ(house.run({"reject", "fake"}).code, 0);
+  Tmux tmux(scripted(R"({"text": "Hello."})"), at(100, 40));
+  ASSERT_TRUE(tmux.wait_for("/help")) << tmux.screen();
+  tmux.enter("/mcp fake");
+  ASSERT_TRUE(tmux.wait_for("/mcp approve fake")) << tmux.screen();
+  tmux.enter("/mcp approve fake");
+  ASSERT_TRUE(tmux.wait_for("Approved \"fake\"")) << tmux.screen();
+  tmux.enter("/mcp fake");
+  ASSERT_TRUE(tmux.wait_for("The add tool")) << tmux.screen();
+  tmux.enter("hello");
+  ASSERT_TRUE(tmux.wait_for("Hello.")) << tmux.screen();
+  tmux.enter("and?");
+  ASSERT_TRUE(tmux.wait_for("To talk to a model: /model PROVIDER:NAME")) << tmux.screen();
+}
+
 TEST_F(ChatInTmux, AModelAndAServerCanComeLater) {
   house.tree.file("late.json", R"({"turns": [{"text": "Here I am."}]})");
   Tmux tmux({built("patchbay"), "chat"}, at(100, 30));
   ASSERT_TRUE(tmux.wait_for("/help")) << tmux.screen();
   tmux.enter("/connect '" + built("mode-server") + "' good");
   ASSERT_TRUE(tmux.wait_for("Connected to")) << tmux.screen();
-  EXPECT_THAT(tmux.screen(), HasSubstr("6 tools"));
+  EXPECT_THAT(tmux.screen(), AllOf(HasSubstr("6 tools"), HasSubstr("!patchbay add")));
+  tmux.enter("/mcp disable mode");
+  ASSERT_TRUE(tmux.wait_for("belongs to this conversation")) << tmux.screen();
   tmux.enter("/model script:" + (house.tree.path() / "late.json").string());
   ASSERT_TRUE(tmux.wait_for("answers from here on")) << tmux.screen();
   tmux.enter("!echo shell $((40 + 2))");

@@ -449,6 +449,9 @@ Task<void> Chat::say_to_model(std::string text) {
   view_.finish_text();
   if (!answer) {
     show_error(answer.error());
+    if (model_->info().provider == "script" && answer.error().code() == Errc::limit) {
+      view_.note("A script has only so many answers. To talk to a model: /model PROVIDER:NAME");
+    }
     co_return;
   }
   switch (answer->end) {

@@ -163,6 +163,13 @@ Task<void> Chat::mcp(std::string rest) {
     const auto result = co_await host.sign_in(name);
     view_.note(fmt::format("Signed in at \"{}\" by {}.", safe_name(name, 80), safe_name(result.issuer, 200)));
   } else {
+    for (const auto& status : host.status()) {
+      const auto scope = status.origin.scope;
+      if (status.name != name || (scope != ConfigScope::dynamic && scope != ConfigScope::embedded)) continue;
+      throw Error(Errc::invalid_argument,
+                  fmt::format("\"{}\" belongs to this conversation and ends with it; no entry in a file says so",
+                              safe_name(name, 80)));
+    }
     Settings settings = settings_;
     settings.words = {name};
     if (verb == "approve") {
@@ -199,7 +206,13 @@ Task<void> Chat::mcp_server(std::string name) {
     out += fmt::format("{}: {} {}\n", safe_name(name, 80), to_string(status.state),
                        status.error ? std::string() : reason_text(status));
     out += fmt::format("  {}\n", safe_line(status.transport, 200));
-    if (status.error) out += fmt::format("  {}\n", message_line(status.error->message(), 500));
+    if (status.error) {
+      out += fmt::format("  {}\n", message_line(status.error->message(), 500));
+    } else if (status.reason == ServerReason::rejected || status.reason == ServerReason::disabled) {
+      const auto kind =
+          status.reason == ServerReason::rejected ? Remedy::Kind::undo_rejection : Remedy::Kind::enable_server;
+      out += fmt::format("  {}\n", remedy_words({kind, name}, TypedWhere::chat));
+    }
     if (status.server) {
       out +=
           fmt::format("  {} {}\n", safe_line(status.server->info.name, 80), safe_line(status.server->info.version, 40));
@@ -292,7 +305,7 @@ Task<void> Chat::connect_server(std::string rest) {
     if (status.state == ServerState::connected) {
       std::string again = " " + pasted_word(name) + (url ? "" : " --");
       for (const auto& word : words) again += " " + pasted_word(word);
-      view_.note(fmt::format("Connected to \"{}\" with {}, for this conversation. To keep it: patchbay add{}",
+      view_.note(fmt::format("Connected to \"{}\" with {}, for this conversation. To keep it: !patchbay add{}",
                              safe_name(name, 80), plural(status.tool_count, "tool"), again));
     } else if (status.error) {
       failed = *status.error;
