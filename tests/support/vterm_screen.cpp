@@ -103,14 +103,6 @@ struct VtermScreen::Impl {
                                     between != nullptr ? between : "", command);
       return 1;
     };
-    sequence_callbacks.osc = [](const char*, std::size_t, void* self) {
-      static_cast<Impl*>(self)->sequences.insert("osc");
-      return 1;
-    };
-    sequence_callbacks.dcs = [](const char*, std::size_t, void* self) {
-      static_cast<Impl*>(self)->sequences.insert("dcs");
-      return 1;
-    };
     vterm_parser_set_callbacks(parser, &sequence_callbacks, this);
   }
   Impl(const Impl&) = delete;
@@ -150,6 +142,7 @@ struct VtermScreen::Impl {
   VTermParserCallbacks sequence_callbacks{};
   std::deque<Cells> away;
   std::set<std::string> sequences;
+  char before = 0;
   bool updating = false;
   std::size_t updates = 0;
   bool other_screen = false;
@@ -163,6 +156,12 @@ VtermScreen::~VtermScreen() = default;
 void VtermScreen::write(std::string_view bytes) {
   vterm_input_write(impl_->vterm, bytes.data(), bytes.size());
   vterm_input_write(impl_->parser, bytes.data(), bytes.size());
+  // Strings for the terminal (titles, clipboards): how libvterm tells them differs between its versions.
+  for (const char c : bytes) {
+    if (std::exchange(impl_->before, c) == '\033' && std::string_view("]PX^_").contains(c)) {
+      impl_->sequences.insert(std::string("string ") + c);
+    }
+  }
 }
 
 void VtermScreen::resize(int columns, int rows) {
