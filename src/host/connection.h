@@ -166,6 +166,8 @@ class Connection {
   // What is offered of its tools.
   Task<PinnedTools> fetch_tools(Session session);
   Task<PinnedTools> pinned(ServerDescription server, Tools listed);
+  Task<PinnedTools> look_at_listed();
+  void keep_to_entry(Tools& tools) const;
   void take(PinnedTools tools);
   Task<void> refresh_tools();
   // One list beside the tools, as it was fetched last.
@@ -225,6 +227,7 @@ class Connection {
   bool has_listed_ = false;                     // the server itself, not a run or an entry before
   Tools listed_;                                // where tools are pinned: as it listed them
   std::optional<ServerDescription> described_;  // then as well: by the server that listed them
+  Semaphore pinning_{1};                        // an older list is never looked at behind a newer one
   std::optional<Error> changed_;                // some of what the attempt listed waits for somebody to agree
   std::optional<std::string> instructions_;     // in place of those it has now, which nobody has agreed to
   std::shared_ptr<Transport> tried_;            // by the last attempt

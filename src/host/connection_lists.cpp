@@ -89,17 +89,27 @@ Task<PinnedTools> Connection::fetch_tools(Session session) {
 }
 
 // All that is listed is looked at, whatever its entry lets through: a longer list in the entry is not a new tool.
+Task<PinnedTools> Connection::look_at_listed() {
+  // Another one has the name of one that fades: what this one lists says nothing about that.
+  if (fading_ || closing_) throw Error(Errc::closed, fmt::format("server \"{}\" is being closed", name()));
+  auto out = co_await parts_.pin(*described_, listed_);
+  keep_to_entry(out.offered);
+  co_return out;
+}
+
 Task<PinnedTools> Connection::pinned(ServerDescription server, Tools listed) {
-  PinnedTools out;
   if (parts_.pin) {
-    out = co_await parts_.pin(server, listed);
+    const auto turn = co_await pinning_.acquire();
     listed_ = std::move(listed);
     described_ = std::move(server);
-  } else {
-    out.offered = std::move(listed);
+    co_return co_await look_at_listed();
   }
-  std::erase_if(out.offered, [this](const auto& tool) { return !lets_through(parts_.config, tool->name); });
-  co_return out;
+  keep_to_entry(listed);
+  co_return PinnedTools{.offered = std::move(listed), .changed = {}, .instructions = {}};
+}
+
+void Connection::keep_to_entry(Tools& tools) const {
+  std::erase_if(tools, [this](const auto& tool) { return !lets_through(parts_.config, tool->name); });
 }
 
 void Connection::take(PinnedTools tools) {
@@ -115,9 +125,12 @@ void Connection::take(PinnedTools tools) {
 }
 
 Task<void> Connection::pin_again() {
-  if (!parts_.pin || !described_) co_return;
+  if (!parts_.pin) co_return;
+  // Whatever is listed meanwhile is looked at behind this, or is what is looked at here.
+  const auto turn = co_await pinning_.acquire();
+  if (!described_ || closing_ || fading_) co_return;
   const auto opened = opened_;
-  auto again = co_await pinned(*described_, listed_);
+  auto again = co_await look_at_listed();
   if (opened == opened_ && !closing_) take(std::move(again));
 }
 
@@ -233,7 +246,7 @@ void Connection::mark_stale(Kept<T>& kept) {
 }
 
 void Connection::on_list_changed(std::uint64_t opened, Change::Kind kind) {
-  if (opened != opened_ || !parts_.follow_changes || closing_) return;
+  if (opened != opened_ || !parts_.follow_changes || closing_ || fading_) return;
   switch (kind) {
     case Change::Kind::tools:
       tools_again_.set_stale();

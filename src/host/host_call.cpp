@@ -242,8 +242,10 @@ Task<void> Host::Impl::prepare_call(std::string tool, CallOptions options, std::
     coerce(*call.target, options, call);
     const bool hooked = call.target->hooks || call.for_hook;
     co_await (hooked ? permit_hooked(call, options, context, time) : permit(call, options, context, time));
-    auto session = co_await as_result(connection->ensure(time, std::move(context)));
+    auto session = co_await as_result(connection->ensure(time, context));
     check_running();
+    // It may have listed something else while somebody was asked, or when it came back.
+    if (session && pins_->waiting(call.server, context.tool) != nullptr) continue;
     if (session) {
       // From here on an edited entry does not cut it off.
       call.use.emplace(*connection);

@@ -18,6 +18,7 @@ using Pinned = std::map<std::string, PinnedTool, std::less<>>;
 
 constexpr std::size_t longest_text = 4096;
 constexpr std::size_t longest_instructions = 64u << 10;
+constexpr std::string_view hashed = "sha256:";
 
 // A definition that has no room, offered in the place of a tool whose last agreed definition is not known: nothing of
 // what nobody has agreed to reaches a model.
@@ -164,10 +165,13 @@ class Judging {
     }
   }
 
-  // A tool that comes back is the one it was, so its pin stays, as long as there is room.
+  // A tool that comes back is the one it was, so its pin stays, as long as there is room. Never all of them go: a
+  // server without any would be at first sight again.
   void forget_what_is_gone(const std::map<std::string_view, std::shared_ptr<const Tool>>& tools) {
-    if (out_.pins.tools.size() <= most_pinned_tools / 2) return;
-    std::erase_if(out_.pins.tools, [&](const auto& one) { return !tools.contains(one.first); });
+    auto& pinned = out_.pins.tools;
+    for (auto at = pinned.begin(); at != pinned.end() && pinned.size() > most_pinned_tools / 2;) {
+      at = tools.contains(at->first) ? std::next(at) : pinned.erase(at);
+    }
   }
 
   void look_at_server() {
@@ -180,12 +184,14 @@ class Judging {
     }
     pins.waiting_instructions.reset();
     auto now = seen_.instructions;
-    if (now && now->size() > longest_instructions) now = "sha256:" + sha256_hex(*now);
+    if (now && now->size() > longest_instructions) now = std::string(hashed) + sha256_hex(*now);
     if (first_) {
       pins.instructions = now;
     } else if (pins.instructions.value_or("") != now.value_or("")) {
       pins.waiting_instructions = now.value_or("");
-      out_.instructions = pins.instructions.value_or("");
+      // Of very long ones only the hash is kept, and nobody is instructed by that.
+      const auto before = pins.instructions.value_or("");
+      out_.instructions = before.starts_with(hashed) ? std::string() : before;
     }
   }
 

@@ -51,13 +51,20 @@ class PinnedTools : public testing::TestWithParam<Era> {
     options.config = config;
     options.load.emplace();
     options.load->cwd = config.cwd;
+    options.load->trust_project = true;
+    options.load->home = (tree.path() / "home").string();
+    options.load->variables = [](std::string_view) { return std::optional<std::string>(); };
     options.state_directory = (tree.path() / "state").string();
     options.warm_start = false;
     options.follow_changes = false;
+    options.keep_connected = false;
+    options.trust_project = true;
+    options.permission.ask = permission;
     if (GetParam() == Era::legacy) options.client.protocol = "legacy";
     if (answer) {
       options.approve_change = [this](ChangedToolQuestion question) -> Task<bool> {
         asked.push_back(question.changes);
+        if (meanwhile) co_await meanwhile();
         co_return *answer;
       };
     }
@@ -76,6 +83,8 @@ class PinnedTools : public testing::TestWithParam<Era> {
   std::unique_ptr<ScriptServer> server;
   std::optional<bool> answer;
   std::vector<std::vector<std::string>> asked;
+  std::function<Task<void>()> meanwhile;  // while the person thinks about it
+  std::function<Task<bool>(PermissionQuestion)> permission;
 };
 INSTANTIATE_TEST_SUITE_P(Eras, PinnedTools, testing::Values(Era::modern, Era::legacy),
                          [](const auto& era) { return std::string(to_string(era.param)); });
@@ -157,6 +166,71 @@ TEST_P(PinnedTools, ANoIsForThisCall) {
     }
     EXPECT_EQ(asked.size(), 2u);
     EXPECT_THAT(offered(host), ElementsAre("a:1"));
+    co_await host.stop();
+  });
+}
+
+// Who was asked about the tool as it was has not agreed to another one.
+TEST_P(PinnedTools, WhatChangesWhileThePersonIsAskedIsNotSent) {
+  run_task([this]() -> Task<void> {
+    Host* used = nullptr;
+    bool changes = false;
+    permission = [&](PermissionQuestion) -> Task<bool> {
+      if (changes) {
+        lists({{"a", "2"}});
+        co_await used->reconnect("s");
+      }
+      co_return true;
+    };
+    auto host = make();
+    used = &host;
+    EXPECT_EQ(text_of(co_await host.call("s/a")), "done");
+    changes = true;
+    const auto called = co_await as_result(host.call("s/a"));
+    EXPECT_THAT(called, FailsWith(Errc::denied, HasSubstr("changed, awaiting approval")));
+    EXPECT_EQ(server->count(method::call_tool), 1u);
+    co_await host.stop();
+  });
+}
+
+TEST_P(PinnedTools, AServerThatComesBackWithAnotherToolIsNotSentTheCall) {
+  run_task([this]() -> Task<void> {
+    auto host = make();
+    EXPECT_EQ(text_of(co_await host.call("s/a")), "done");
+    lists({{"a", "2"}});
+    co_await server->die();
+    const auto called = co_await as_result(host.call("s/a"));
+    EXPECT_THAT(called, FailsWith(Errc::denied, HasSubstr("changed, awaiting approval")));
+    EXPECT_EQ(server->count(method::call_tool), 1u);
+    co_await host.stop();
+  });
+}
+
+// The entry is edited while the person thinks about a change: the yes is for the server that was, and the one that has
+// its name now has a change of its own.
+TEST_P(PinnedTools, AYesForAServerThatWasReplacedMeanwhileIsNotForTheNewOne) {
+  run_task([this]() -> Task<void> {
+    tree.file(".mcp.json", R"({"mcpServers":{"s":{"command":"/bin/true"}}})");
+    for (const auto* command : {"/bin/true", "/bin/sh"}) {
+      config.servers.front().command = command;
+      auto before = make();
+      co_await before.start();
+      co_await before.stop();
+    }
+    lists({{"a", "2"}});
+    answer = true;
+    auto host = make();
+    meanwhile = [&]() -> Task<void> {
+      co_await host.reload();
+      co_await host.start();
+    };
+    EXPECT_THAT(co_await as_result(host.call("s/a")), FailsWith(Errc::denied, HasSubstr("changed, awaiting approval")));
+    meanwhile = nullptr;
+    answer = false;
+    EXPECT_THAT(co_await as_result(host.call("s/a")), FailsWith(Errc::denied, HasSubstr("changed, awaiting approval")));
+    EXPECT_EQ(asked.size(), 2u);
+    EXPECT_EQ(server->count(method::call_tool), 0u);
+    EXPECT_EQ(host.config().servers.at(0).command, "/bin/true");
     co_await host.stop();
   });
 }

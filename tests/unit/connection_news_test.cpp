@@ -80,6 +80,37 @@ TEST(ConnectionNews, AnOlderListNeverReplacesANewerOne) {
   });
 }
 
+// What it listed is looked at once more, because somebody may have agreed to it, while another list comes.
+TEST(ConnectionNews, AnOlderListThatIsLookedAtAgainNeverReplacesANewerOne) {
+  run_task([]() -> Task<void> {
+    Bench bench(co_await asio::this_coro::executor, ScriptServer::legacy(changing));
+    bench.server->on(m(method::list_tools), list_of({"older"}));
+    std::size_t looks = 0;
+    bool released = false;
+    Event happened;
+    bench.parts.pin = [&](ServerDescription, std::vector<std::shared_ptr<const Tool>> listed) -> Task<PinnedTools> {
+      const auto mine = ++looks;
+      happened.notify_all();
+      while (mine == 2 && !released) co_await happened.wait();
+      co_return PinnedTools{.offered = std::move(listed), .changed = {}, .instructions = {}};
+    };
+    co_await bench.connection().ensure();
+    bench.scope.spawn(bench.connection().pin_again());
+    while (looks < 2) co_await happened.wait();
+    bench.server->on(m(method::list_tools), list_of({"newer"}));
+    bench.server->notify(method::tools_changed, {});
+    co_await bench.server->wait_asked(method::list_tools, 2);
+    co_await settle();
+    released = true;
+    happened.notify_all();
+    while (looks < 3) co_await happened.wait();
+    co_await bench.scope.join();
+    co_await settle();
+    EXPECT_THAT(names_of(bench.connection()), ElementsAre("newer"));
+    co_await bench.end();
+  });
+}
+
 // In either era a notice that comes while the list is on its way means that this list may be old.
 TEST(ConnectionNews, AChangeWhileConnectingIsOneMoreListing) {
   for (bool legacy : {true, false}) {

@@ -326,6 +326,29 @@ TEST(PinsJudge, AServerThatListsSomethingElseEachTimeStaysBounded) {
   }
 }
 
+// With so many that there is no room for those that are gone, an empty list is not a way to be at first sight again.
+TEST(PinsJudge, AServerThatListsNothingForAWhileIsNotANewOne) {
+  auto many = seen({a1});
+  for (std::size_t i = 0; i <= most_pinned_tools / 2; ++i) {
+    many.tools.push_back(std::make_shared<const Tool>(Tool{.name = "n" + std::to_string(i)}));
+  }
+  auto pins = judge(std::nullopt, many, nullptr, PinMode::ask, at(1)).pins;
+  EXPECT_GT(pins.tools.size(), most_pinned_tools / 2);
+  pins = judge(pins, seen({}), nullptr, PinMode::ask, at(2)).pins;
+  EXPECT_THAT(pins.tools, SizeIs(most_pinned_tools / 2));
+  const auto now = judge(pins, seen({a2, b1}), nullptr, PinMode::ask, at(3));
+  EXPECT_THAT(now.offered, testing::Each(testing::Pointee(testing::Field(&Tool::description, testing::Ne("2")))));
+  EXPECT_THAT(names_waiting(now), ElementsAre("a", "b"));
+}
+
+TEST(PinsJudge, InstructionsThatWereTooLongToKeepAreNotReplacedByTheirHash) {
+  auto long_ones = seen({a1});
+  long_ones.instructions = std::string(100'000, 'x');
+  const auto first = judge(std::nullopt, long_ones, nullptr, PinMode::ask, at(1));
+  EXPECT_EQ(judge(first.pins, long_ones, nullptr, PinMode::ask, at(2)).instructions, std::nullopt);
+  EXPECT_EQ(judge(first.pins, seen({a1}), nullptr, PinMode::ask, at(2)).instructions, "");
+}
+
 TEST(PinsJudge, RecordOnlyRemembers) {
   const auto first = judge(std::nullopt, seen({a1}), nullptr, PinMode::record, at(1));
   const auto now = judge(first.pins, seen({a2, b1}), nullptr, PinMode::record, at(2));

@@ -107,8 +107,9 @@ void HostPins::tell(const Error& failure) {
 Task<PinnedTools> HostPins::look(ServerConfig config, ServerDescription server, Tools listed) {
   const auto name = config.name;
   auto lock_file = lock_file_of(config);
+  const auto look = ++known_[name].begun;
   if (mode_ == PinMode::off && lock_file.empty()) {
-    known_.erase(name);
+    known_[name] = {.begun = look, .stored = look};
     co_return PinnedTools{.offered = std::move(listed), .changed = {}, .instructions = {}};
   }
   const auto clock = std::chrono::floor<std::chrono::seconds>(loop_clock(co_await asio::this_coro::executor).wall());
@@ -120,8 +121,11 @@ Task<PinnedTools> HostPins::look(ServerConfig config, ServerDescription server, 
   auto question = std::make_shared<Question>();
   question->directory = directory_;
   question->lock = lock.server;
-  question->in_memory = known_[name].in_memory;
-  question->agreed = known_[name].agreed;
+  const auto key = pin_key(config, context_);
+  if (known_[name].key == key) {
+    question->in_memory = known_[name].in_memory;
+    question->agreed = known_[name].agreed;
+  }
   question->seen = {name, listed, server.instructions, package_of(server.info)};
   question->mode = mode_;
   question->now = clock;
@@ -129,7 +133,7 @@ Task<PinnedTools> HostPins::look(ServerConfig config, ServerDescription server, 
   if (mode_ == PinMode::off) {
     answered.judgement = judged(*question, std::nullopt);
   } else {
-    question->key = pin_key(config, context_);
+    question->key = key;
     auto asked = co_await as_result(with_timeout(offload(Pool::slow, [question] { return answer(*question); }),
                                                  for_files, "the state directory did not answer in time"));
     if (!asked && asked.error().code() == Errc::cancelled) throw std::move(asked).error();
@@ -137,14 +141,16 @@ Task<PinnedTools> HostPins::look(ServerConfig config, ServerDescription server, 
   }
   auto& judgement = answered.judgement;
   auto& known = known_[name];
+  const bool newest = look > known.stored;
+  if (newest) known.stored = look;
+  if (newest && known.key != key) {
+    known.key = key;
+    known.in_memory.reset();
+    known.agreed.clear();
+  }
   const auto told = log_.for_server(name);
   for (const auto& note : judgement.notes) told(LogLevel::info, "tool_changed", "text", note);
-  if (answered.failure) {
-    tell(*answered.failure);
-    known.in_memory = judgement.pins;
-  } else {
-    known.in_memory.reset();
-  }
+  if (answered.failure) tell(*answered.failure);
   PinnedTools out;
   out.offered = std::move(judgement.offered);
   out.instructions = judgement.instructions;
@@ -160,6 +166,8 @@ Task<PinnedTools> HostPins::look(ServerConfig config, ServerDescription server, 
            fmt::format("{}", fmt::join(waits.change.reasons, ", ")));
     }
   }
+  if (!newest) co_return out;
+  known.in_memory = answered.failure ? std::optional(std::move(judgement.pins)) : std::nullopt;
   known.waiting = std::move(judgement.waiting);
   known.lock_file = std::move(lock_file);
   std::vector<ServerTools> fresh;
@@ -213,7 +221,8 @@ Task<void> HostPins::agree(ServerConfig config, std::shared_ptr<const Tool> defi
   const auto name = config.name;
   const auto clock = std::chrono::floor<std::chrono::seconds>(loop_clock(co_await asio::this_coro::executor).wall());
   const PinnedTool pin{print_of(parts_of(*definition)), definition, clock};
-  auto work = [directory = directory_, key = pin_key(config, context_), pin] {
+  const auto key = pin_key(config, context_);
+  auto work = [directory = directory_, key, pin] {
     return change_pins(directory, key, [&](std::optional<PinnedServer> before) {
       if (before) {
         before->tools.insert_or_assign(pin.definition->name, pin);
@@ -225,13 +234,16 @@ Task<void> HostPins::agree(ServerConfig config, std::shared_ptr<const Tool> defi
   auto written = co_await as_result(
       with_timeout(offload(Pool::slow, std::move(work)), for_files, "the state directory did not answer in time"));
   if (!written && written.error().code() == Errc::cancelled) throw std::move(written).error();
-  if (written && *written) {
-    known_[name].agreed.erase(pin.definition->name);
-    co_return;
+  const bool kept = written && *written;
+  if (!kept) tell(written ? written->error() : written.error());
+  auto& known = known_[name];
+  if (known.key != key) co_return;  // another server has the name by now
+  if (kept) {
+    known.agreed.erase(pin.definition->name);
+  } else {
+    // It counts for this run all the same.
+    known.agreed.insert_or_assign(pin.definition->name, pin);
   }
-  // It counts for this run all the same.
-  tell(written ? written->error() : written.error());
-  known_[name].agreed.insert_or_assign(pin.definition->name, pin);
 }
 
 Error HostPins::refusal(const std::string& server, std::string_view shown_name, const WaitingTool& tool) const {

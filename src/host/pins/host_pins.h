@@ -4,6 +4,7 @@
 // the Host; loop thread only. Files are read and written on a helper thread. docs/pins.md, docs/adr/0023.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
@@ -52,6 +53,9 @@ class HostPins {
 
  private:
   struct Known {
+    std::uint64_t begun = 0;   // looks at what a server of this name listed
+    std::uint64_t stored = 0;  // the one that the rest is of: an older one never replaces a newer one
+    std::string key;           // of the server that the rest is about: another one may get the name
     std::map<std::string, WaitingTool, std::less<>> waiting;
     std::string lock_file;                                  // where one counts
     std::optional<PinnedServer> in_memory;                  // where nothing could be kept
