@@ -9,6 +9,7 @@
 #include "base/strings.h"
 #include "hooks/hook_input.h"
 #include "host/host_impl.h"
+#include "permission/decide.h"
 #include "protocol/codec.h"
 #include "protocol/methods.h"
 #include "protocol/schema_check.h"
@@ -168,8 +169,10 @@ Task<void> Host::Impl::ask_before(Prepared& call, const CallOptions& options, Ca
       said = co_await ask_hooks(HookEvent::permission_request, requests, input(HookEvent::permission_request));
     }
     if (said.decision >= HookDecision::defer) throw hook_denial(entry.name, said);
-    answered = said.decision == HookDecision::allow;
-    if (answered) take_input(call, options, said);
+    const bool allows = said.decision == HookDecision::allow;
+    if (allows) take_input(call, options, said);
+    // A tool that must have the person who is here has them.
+    answered = allows && !requires_question(*entry.tool);
     decision = decided();
   }
   if (decision.outcome == PermissionOutcome::ask && !answered) {

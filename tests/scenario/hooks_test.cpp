@@ -388,6 +388,33 @@ TEST_P(Hooks, AHookMayAnswerInsteadOfTheUser) {
   EXPECT_EQ(asked, 1);
 }
 
+TEST_P(Hooks, AToolThatMustHaveThePersonHasThemWhateverAHookSays) {
+  int asked = 0;
+  options.permission.ask = [&asked](PermissionQuestion question) -> Task<bool> {
+    ++asked;
+    EXPECT_EQ(to_text(question.arguments.value()), R"({"text":"ok"})");
+    co_return false;
+  };
+  Tool vote;
+  vote.name = "vote";
+  vote.meta = Json{{"anthropic/requiresUserInteraction", true}};
+  server->add_tool(vote, [this](RequestContext&, Json arguments) -> Task<CallToolResult> {
+    called.push_back(to_text(arguments));
+    co_return CallToolResult{};
+  });
+  on("PreToolUse", prints(R"({"hookSpecificOutput":{"permissionDecision":"allow"}})"));
+  on("PermissionRequest",
+     prints(R"({"hookSpecificOutput":{"decision":{"behavior":"allow","updatedInput":{"text":"ok"}}}})"));
+  with([&](Host& host) -> Task<void> {
+    EXPECT_THAT(co_await as_result(host.call("s/vote", Json{{"text", "hi"}})), FailsWith(Errc::denied));
+    CallOptions unasked;
+    unasked.refuse_asking = true;
+    EXPECT_THAT(co_await as_result(host.call("s/vote", Json{{"text", "hi"}}, unasked)), FailsWith(Errc::denied));
+  });
+  EXPECT_EQ(asked, 1);
+  EXPECT_THAT(called, IsEmpty());
+}
+
 TEST_P(Hooks, SeveralRunAtTheSameTime) {
   tree.fifo("one");
   tree.fifo("two");
