@@ -112,10 +112,10 @@ std::shared_ptr<const Tool> KeptView::tool(std::string_view server, std::string_
   return nullptr;
 }
 
-bool has_log(const ServerConfig& server) {
+bool has_log(const ServerConfig& server, const LoadedConfig& config) {
   const auto directory = state_directory();
   std::error_code ignored;
-  return !directory.empty() && std::filesystem::exists(server_log_path(directory, server), ignored);
+  return !directory.empty() && std::filesystem::exists(server_log_path(directory, server, config.project_dir), ignored);
 }
 
 Task<void> keep_lists(Context& context, std::vector<ListedNow> lists) {

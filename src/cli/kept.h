@@ -48,7 +48,7 @@ KeptView kept_view(const Settings& settings);
 std::string state_directory();
 
 // Whether `patchbay logs` has something to show of this server.
-bool has_log(const ServerConfig& server);
+bool has_log(const ServerConfig& server, const LoadedConfig& config);
 
 // `tools`, `search`, `prompts` and `resources` with --cached.
 int cached(const Settings& settings, Io& io);

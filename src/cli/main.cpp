@@ -374,7 +374,8 @@ int run_with_host(const Settings& settings, Io& io, const Runtime& given) {
   const auto& servers = host.config().servers;
   const auto server = std::ranges::find(servers, named_server(meant, host.config()), &ServerConfig::name);
   const bool ended = error.code() == Errc::closed && !error.detail().empty() && !settings.json;
-  if (ended && server != servers.end() && server->origin.scope != ConfigScope::dynamic && has_log(*server)) {
+  if (ended && server != servers.end() && server->origin.scope != ConfigScope::dynamic &&
+      has_log(*server, host.config())) {
     io.talk(fmt::format("    {}\n", log_words(server->name)));
   }
   return code;

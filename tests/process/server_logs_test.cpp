@@ -38,7 +38,7 @@ class ServerLogs : public testing::Test {
     return options;
   }
   std::string log(const ServerConfig& server) const {
-    const std::filesystem::path path = server_log_path((tree.path() / "state").string(), server);
+    const std::filesystem::path path = server_log_path((tree.path() / "state").string(), server, {});
     return tree.read(path.lexically_relative(tree.path()).string());
   }
 

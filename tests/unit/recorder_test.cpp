@@ -62,7 +62,7 @@ class Recorder : public testing::Test {
     return {std::make_shared<const Tool>(std::move(tool))};
   }
   std::string log() const {
-    const auto path = server_log_path(state(), server);
+    const auto path = server_log_path(state(), server, {});
     return tree.read(std::filesystem::path(path).lexically_relative(tree.path()).string());
   }
 

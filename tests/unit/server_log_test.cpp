@@ -60,13 +60,28 @@ TEST(ServerLog, TheFileIsNamedAfterTheServerAndItsPlace) {
   ServerConfig server;
   server.name = "a/../b c";
   server.origin.file = "/p/.mcp.json";
-  const auto path = server_log_path("/state", server);
+  const auto path = server_log_path("/state", server, "/p");
   EXPECT_THAT(path, MatchesRegex("/state/logs/a____b_c-[0-9a-f]{16}\\.log"));
   auto edited = server;
   edited.command = "another";
-  EXPECT_EQ(server_log_path("/state", edited), path);
+  EXPECT_EQ(server_log_path("/state", edited, "/p"), path);
   edited.origin.file = "/q/.mcp.json";
-  EXPECT_NE(server_log_path("/state", edited), path);
+  EXPECT_NE(server_log_path("/state", edited, "/p"), path);
+}
+
+// One file has the local entries of every project, and flags are of no file: the same name is another server elsewhere.
+TEST(ServerLog, EntriesOfOneProjectHaveALogOfTheirOwn) {
+  ServerConfig server;
+  server.name = "a";
+  server.origin.file = "/home/me/.claude.json";
+  for (const auto scope : {ConfigScope::local, ConfigScope::dynamic}) {
+    server.origin.scope = scope;
+    EXPECT_NE(server_log_path("/state", server, "/p"), server_log_path("/state", server, "/q"));
+  }
+  for (const auto scope : {ConfigScope::user, ConfigScope::enterprise}) {
+    server.origin.scope = scope;
+    EXPECT_EQ(server_log_path("/state", server, "/p"), server_log_path("/state", server, "/q"));
+  }
 }
 
 TEST(ServerLog, AFullFileIsMovedAsideOnce) {

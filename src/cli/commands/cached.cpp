@@ -140,7 +140,8 @@ class Answer {
   }
 
   Unlisted unlisted(const KeptRow& row) const {
-    return {row.server->name, use_of(row, settings_.command), failure_of(row), has_log(*row.server)};
+    return {row.server->name, use_of(row, settings_.command), failure_of(row),
+            has_log(*row.server, view_.declared.config)};
   }
 
   // Why a server is not listed, and what to do about it.
@@ -256,8 +257,9 @@ class Answer {
       const auto& name = row.server->name;
       if (is_usable(row)) {
         if (const auto failure = failure_of(row); !failure.empty()) {
-          io_.talk(fmt::format("patchbay: \"{}\" {}\n", safe_name(name, 80),
-                               has_log(*row.server) ? continued(failure, log_words(name)) : failure));
+          io_.talk(
+              fmt::format("patchbay: \"{}\" {}\n", safe_name(name, 80),
+                          has_log(*row.server, view_.declared.config) ? continued(failure, log_words(name)) : failure));
         }
       } else if (row.usable) {
         missing.push_back(unlisted(row));

@@ -117,7 +117,7 @@ int logs(const Settings& settings, Io& io) {
   const auto directory = state_directory();
   if (directory.empty())
     throw Error(Errc::config, "there is no state directory: neither XDG_STATE_HOME nor HOME is set");
-  const auto path = server_log_path(directory, server);
+  const auto path = server_log_path(directory, server, declared.config.project_dir);
   Json lines = Json::array();
   bool any = false;
   const std::function<void(std::string_view)> show = [&](std::string_view text) {

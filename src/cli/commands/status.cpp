@@ -40,6 +40,7 @@ struct Client : StateWords {
   std::optional<KeptDescription> about;
   SandboxState sandbox;  // what would hold, or holds
   ChannelVerdict channel = {};
+  bool has_log = false;
 };
 
 struct State {
@@ -124,7 +125,7 @@ int show(const State& state, const Settings& settings, Io& io, bool live) {
         print_lines(io, fmt::format("    channel: {}\n", words));
       }
       const bool failed = client.state == ServerState::failed && client.entry->standing == ServerStanding::active;
-      if (failed && has_log(*client.entry)) print_lines(io, fmt::format("    {}\n", log_words(client.entry->name)));
+      if (failed && client.has_log) print_lines(io, fmt::format("    {}\n", log_words(client.entry->name)));
     }
     const auto waiting = awaiting(state);
     if (!waiting.empty() && !settings.quiet) io.talk(approval_line(waiting));
@@ -212,6 +213,7 @@ State kept_state(const Settings& settings, const KeptView& view) {
   for (auto& client : out.clients) {
     client.sandbox = sandboxes.of(*client.entry);
     client.channel = judge_channel(*client.entry, layers_of(view.declared.config.settings), channels);
+    client.has_log = has_log(*client.entry, view.declared.config);
   }
   const auto catalog = view.catalog();
   for (const auto& entry : catalog->tools()) {
@@ -298,6 +300,7 @@ Task<int> status_checked(Context& context) {
     client.entry = &server;
     client.server = server.name;
     client.sandbox = sandboxes.of(server);
+    client.has_log = has_log(server, config);
     client.channel = judge_channel(server, layers_of(config.settings), channel_options(settings));
     client.state = status->state;
     client.reason = to_string(status->reason);

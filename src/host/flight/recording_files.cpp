@@ -27,7 +27,9 @@ bool is_ours(std::string_view name) { return name.contains(ending); }
 
 std::string recordings_folder(const std::string& state_directory) { return state_directory + "/recordings"; }
 
-std::string recording_stem(const ServerConfig& server) { return fs::path(server_log_path("", server)).stem().string(); }
+std::string recording_stem(const ServerConfig& server) {
+  return fs::path(server_log_path("", server, "")).stem().string();
+}
 
 std::vector<StoredRecording> stored_recordings(const std::string& folder) {
   std::vector<StoredRecording> all;

@@ -72,6 +72,7 @@ void ServerRecorder::begin(asio::any_io_executor executor) {
 
 void ServerRecorder::use(const LoadedConfig& config, const VariableLookup& startup) {
   context_ = key_context(config, startup);
+  project_ = config.project_dir;
   environment_ = environment_of_process();
   for (const auto& variable : config.environment) environment_[variable.name] = variable.value;
   policy_ = kept_policy(context_.variables);
@@ -91,7 +92,7 @@ const ServerRecorder::Started& ServerRecorder::started(const ServerConfig& confi
 
 const std::string& ServerRecorder::log_path(const ServerConfig& config) {
   auto& path = log_paths_[config.name];
-  if (path.empty()) path = server_log_path(directory_, config);
+  if (path.empty()) path = server_log_path(directory_, config, project_);
   return path;
 }
 

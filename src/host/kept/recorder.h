@@ -105,6 +105,7 @@ class ServerRecorder : public std::enable_shared_from_this<ServerRecorder> {
   std::string directory_;
   Log log_;
   KeyContext context_;
+  std::string project_;
   Environment environment_;
   KeptPolicy policy_;
   std::map<std::string, Started> started_;        // by name: as it was when it was last started

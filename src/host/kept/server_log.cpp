@@ -82,14 +82,18 @@ void move_aside(const std::string& path, int file, const struct stat& status) {
 
 std::string_view to_string(ServerLogKind kind) noexcept { return kind == ServerLogKind::wrote ? "stderr" : "event"; }
 
-std::string server_log_path(const std::string& state_directory, const ServerConfig& server) {
+std::string server_log_path(const std::string& state_directory, const ServerConfig& server, std::string_view project) {
   std::string name(cut_utf8(server.name, longest_name));
   for (char& c : name) {
     const bool plain =
         (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
     if (!plain) c = '_';
   }
-  const auto hash = sha256_hex(to_text(Json::array({server.name, server.origin.file})));
+  Json place = Json::array({server.name, server.origin.file});
+  // One file has the local entries of all projects, and what flags declare is in none.
+  const bool of_project = server.origin.scope == ConfigScope::local || server.origin.scope == ConfigScope::dynamic;
+  if (of_project && !project.empty()) place.push_back(project);
+  const auto hash = sha256_hex(to_text(place));
   return fmt::format("{}/logs/{}-{}.log", state_directory, name, hash.substr(0, hash_digits));
 }
 

@@ -1,8 +1,9 @@
 // The log of one server: what it wrote to stderr and what happened to it, for `patchbay logs` and for people with an
 // editor. `logs/<name>-<hash>.log` in the state directory, one line each with its time, for the user alone; 1 MiB, and
 // one older file. The hash is that of the name and the file that declares it, so the log goes on when the entry is
-// edited. Lines come cleaned and without secrets: host/kept/recorder sees to that. Making and reading lines is pure;
-// appending blocks and goes through offload(). Any number of processes may append at once.
+// edited; and of the project, where another one may have an entry of that name in the same file. Lines come cleaned and
+// without secrets: host/kept/recorder sees to that. Making and reading lines is pure; appending blocks and goes through
+// offload(). Any number of processes may append at once.
 #pragma once
 
 #include <chrono>
@@ -29,7 +30,8 @@ struct ServerLogLine {
   bool operator==(const ServerLogLine&) const = default;
 };
 
-std::string server_log_path(const std::string& state_directory, const ServerConfig& server);
+// `project`: the root of the one it is used in.
+std::string server_log_path(const std::string& state_directory, const ServerConfig& server, std::string_view project);
 std::string older_server_log(const std::string& path);
 
 // "2026-11-18T02:20:34.123Z stderr listening" and a line feed. What does not show itself is written out.
