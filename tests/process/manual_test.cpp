@@ -138,6 +138,19 @@ TEST(Manual, PageIsTypesetWithoutAWarning) {
   EXPECT_THAT(typeset.out, HasSubstr("echo '{\"path\":\"README.md\"}' | patchbay call read_file -"));
 }
 
+// What is typed is not filled, so nothing but its length keeps it on the screen.
+TEST(Manual, NoLineIsLongerThanATerminalIsWide) {
+  const auto typeset = run_program({"/usr/bin/groff", "-man", "-Tutf8", "-P-cbou"}, {.input = printed_by({"man"})});
+  ASSERT_EQ(typeset.code, 0);
+  std::istringstream lines(typeset.out);
+  std::size_t count = 0;
+  for (std::string line; std::getline(lines, line); ++count) {
+    const auto continues = [](char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; };
+    EXPECT_LE(line.size() - static_cast<std::size_t>(std::ranges::count_if(line, continues)), 78u) << line;
+  }
+  EXPECT_GT(count, 300u);
+}
+
 TEST(Completion, EveryShellKnowsEveryCommandAndFlagOfTheHelp) {
   const auto bash = printed_by({"completion", "bash"});
   const auto zsh = printed_by({"completion", "zsh"});

@@ -3,7 +3,11 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstdint>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -64,16 +68,75 @@ std::string roff(std::string_view text) {
 
 std::string sentence(std::string_view text) { return roff(text) + (text.ends_with('.') ? "\n" : ".\n"); }
 
-// Lines that begin with blanks stay as they are; the others are prose. In the indentation of the paragraph around them.
+// Of a line of 78 columns, what is left beside the indentation of a paragraph behind the name of a command.
+constexpr std::size_t columns = 64;
+
+// The last blank within so many columns that is not inside of quotes; nowhere: npos.
+std::size_t last_blank(std::string_view line, std::size_t most) {
+  std::size_t found = line.npos;
+  char quote = 0;
+  bool word = false;  // the blanks in front do not count
+  for (std::size_t at = 0; at < std::min(line.size(), most + 1); ++at) {
+    const char c = line[at];
+    if (quote != 0) {
+      if (c == quote) quote = 0;
+    } else if (c == '\'' || c == '"') {
+      quote = c;
+    } else if (c == ' ' && word) {
+      found = at;
+    }
+    word = word || c != ' ';
+  }
+  return found;
+}
+
+// What is said about a command stands behind it, after more than one blank.
+std::size_t remark_in(std::string_view line) {
+  const auto word = line.find_first_not_of(' ');
+  return word == line.npos ? word : line.find("  ", word);
+}
+
+enum class Remarks : std::uint8_t { behind, below };
+
+// A line of an example, which may be typed as it is shown: a command that is too long goes on in the next line.
+std::vector<std::string> fitted(std::string_view line, Remarks remarks) {
+  std::vector<std::string> out;
+  std::string_view remark;
+  if (const auto gap = remark_in(line); remarks == Remarks::below && gap != line.npos) {
+    remark = trim(line.substr(gap));
+    line = line.substr(0, gap);
+  }
+  std::string rest(line);
+  while (rest.size() > columns) {
+    const auto at = last_blank(rest, columns - 2);
+    if (at == rest.npos) break;
+    out.push_back(rest.substr(0, at) + " \\");
+    rest = "      " + rest.substr(at + 1);
+  }
+  out.push_back(std::move(rest));
+  if (!remark.empty()) out.push_back("    # " + std::string(remark));
+  return out;
+}
+
+// Lines that begin with blanks stay lines; the others are prose. In the indentation of the paragraph around them.
 std::string verbatim(std::string_view text) {
   std::string out;
   bool filling = true;
-  for (const auto line : split(text, '\n')) {
+  const auto lines = split(text, '\n');
+  // All of one command in the same way.
+  const bool wide = std::ranges::any_of(lines, [](std::string_view line) {
+    return line.starts_with(' ') && line.size() > columns && remark_in(line) != line.npos;
+  });
+  for (const auto line : lines) {
     if (!line.empty() && line.starts_with(' ') == filling) {
       out += filling ? ".nf\n" : ".fi\n";
       filling = !filling;
     }
-    out += roff(line) + "\n";
+    if (filling) {
+      out += roff(line) + "\n";
+      continue;
+    }
+    for (const auto& part : fitted(line, wide ? Remarks::below : Remarks::behind)) out += roff(part) + "\n";
   }
   return filling ? out : out + ".fi\n";
 }
