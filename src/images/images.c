@@ -123,11 +123,13 @@ static void write_all(const void* bytes, size_t size) {
 
 // ---- images -------------------------------------------------------------------------------------------------------
 
-// Red, green, blue and opacity, a byte each.
+// Red, green, blue and opacity, a byte each. `orientation`: how the pixels lie, as a camera writes it: 1 as they are to
+// be seen, 2 mirrored, 3 upside down, 4 both, 5 to 8 the same lying on a side.
 struct image {
   uint8_t* pixels;
   uint32_t width, height;
   int opaque;
+  int orientation;
 };
 
 enum kind { is_png, is_jpeg, is_webp };
@@ -150,10 +152,36 @@ static struct image read_png(struct bytes in) {
   if (!png_image_begin_read_from_memory(&png, in.at, in.size)) end_with(not_an_image);
   check_size(png.width, png.height);
   png.format = PNG_FORMAT_RGBA;
-  struct image out = {room(PNG_IMAGE_SIZE(png)), png.width, png.height, 0};
+  struct image out = {room(PNG_IMAGE_SIZE(png)), png.width, png.height, 0, 1};
   if (!png_image_finish_read(&png, NULL, out.pixels, 0, NULL)) end_with(not_an_image);
   out.opaque = is_opaque(&out);
   return out;
+}
+
+static uint32_t number_at(const uint8_t* at, int size, int big) {
+  uint32_t value = 0;
+  for (int i = 0; i < size; ++i) value |= (uint32_t)at[i] << 8 * (big ? size - 1 - i : i);
+  return value;
+}
+
+// What the first directory of an Exif segment says, or 1 when it says nothing that can be understood.
+static int orientation_of(const uint8_t* exif, size_t size) {
+  enum { header = 6, entry = 12, tag = 0x0112, is_short = 3 };
+  if (size < header + 8 || memcmp(exif, "Exif\0", header) != 0) return 1;
+  const uint8_t* at = exif + header;
+  size -= header;
+  const int big = at[0] == 'M';
+  if (memcmp(at, big ? "MM\0*" : "II*\0", 4) != 0) return 1;
+  const size_t directory = number_at(at + 4, 4, big);
+  if (directory > size - 2) return 1;
+  const size_t count = number_at(at + directory, 2, big);
+  for (size_t i = 0; i < count && directory + 2 + (i + 1) * entry <= size; ++i) {
+    const uint8_t* one = at + directory + 2 + i * entry;
+    if (number_at(one, 2, big) != tag) continue;
+    const uint32_t value = number_at(one + 8, 2, big);
+    return number_at(one + 2, 2, big) == is_short && value >= 1 && value <= 8 ? (int)value : 1;
+  }
+  return 1;
 }
 
 static void refuse_jpeg(j_common_ptr info) {
@@ -170,6 +198,7 @@ static struct image read_jpeg(struct bytes in, uint32_t side) {
   errors.output_message = say_nothing;
   jpeg_create_decompress(&info);
   jpeg_mem_src(&info, in.at, in.size);
+  jpeg_save_markers(&info, JPEG_APP0 + 1, 0xFFFF);
   if (jpeg_read_header(&info, TRUE) != JPEG_HEADER_OK) end_with(not_an_image);
   // The decoder itself halves as often as the result stays large enough.
   info.scale_denom = 1;
@@ -181,7 +210,10 @@ static struct image read_jpeg(struct bytes in, uint32_t side) {
   jpeg_start_decompress(&info);
   check_size(info.output_width, info.output_height);
   struct image out = {room((size_t)info.output_width * info.output_height * 4), info.output_width, info.output_height,
-                      1};
+                      1, 1};
+  for (jpeg_saved_marker_ptr one = info.marker_list; one && out.orientation == 1; one = one->next) {
+    out.orientation = orientation_of(one->data, one->data_length);
+  }
   uint8_t* line = room((size_t)info.output_width * 3);
   while (info.output_scanline < info.output_height) {
     uint8_t* to = out.pixels + (size_t)info.output_scanline * out.width * 4;
@@ -201,7 +233,7 @@ static struct image read_webp(struct bytes in) {
   int width = 0, height = 0;
   if (!WebPGetInfo(in.at, in.size, &width, &height)) end_with(not_an_image);
   check_size((uint64_t)width, (uint64_t)height);
-  struct image out = {WebPDecodeRGBA(in.at, in.size, &width, &height), (uint32_t)width, (uint32_t)height, 0};
+  struct image out = {WebPDecodeRGBA(in.at, in.size, &width, &height), (uint32_t)width, (uint32_t)height, 0, 1};
   if (!out.pixels) end_with(not_an_image);
   out.opaque = is_opaque(&out);
   return out;
@@ -210,7 +242,7 @@ static struct image read_webp(struct bytes in) {
 // Each new pixel is the average of the old ones it covers, weighted by how much of them it covers and how opaque
 // they are.
 static struct image scaled(const struct image* in, uint32_t width, uint32_t height) {
-  struct image out = {room((size_t)width * height * 4), width, height, in->opaque};
+  struct image out = {room((size_t)width * height * 4), width, height, in->opaque, in->orientation};
   const double step_x = (double)in->width / width, step_y = (double)in->height / height;
   for (uint32_t y = 0; y < height; ++y) {
     const double top = y * step_y, bottom = (y + 1) * step_y;
@@ -233,6 +265,25 @@ static struct image scaled(const struct image* in, uint32_t width, uint32_t heig
         to[colour] = opacity > 0 ? (uint8_t)(sum[colour] / opacity + 0.5) : 0;
       }
       to[3] = area > 0 ? (uint8_t)(opacity / area + 0.5) : 0;
+    }
+  }
+  return out;
+}
+
+// The way it is to be seen. What is written has no place for how it lies.
+static struct image turned(const struct image* in) {
+  const int lies = in->orientation >= 5;
+  struct image out = {room((size_t)in->width * in->height * 4), lies ? in->height : in->width,
+                      lies ? in->width : in->height, in->opaque, 1};
+  // From which corner it is read: for those that lie, before rows become columns.
+  static const int from_right[] = {0, 1, 1, 0, 0, 0, 1, 1}, from_bottom[] = {0, 0, 1, 1, 0, 1, 1, 0};
+  const int right = from_right[in->orientation - 1], bottom = from_bottom[in->orientation - 1];
+  for (uint32_t y = 0; y < out.height; ++y) {
+    for (uint32_t x = 0; x < out.width; ++x) {
+      uint32_t from_x = lies ? y : x, from_y = lies ? x : y;
+      if (right) from_x = in->width - 1 - from_x;
+      if (bottom) from_y = in->height - 1 - from_y;
+      memcpy(out.pixels + ((size_t)y * out.width + x) * 4, in->pixels + ((size_t)from_y * in->width + from_x) * 4, 4);
     }
   }
   return out;
@@ -323,7 +374,12 @@ int main(int count, char** words) {
   for (int tries = 0; tries < 12; ++tries, scale *= 0.75) {
     const uint32_t width = whole.width * scale < 1 ? 1 : (uint32_t)(whole.width * scale);
     const uint32_t height = whole.height * scale < 1 ? 1 : (uint32_t)(whole.height * scale);
-    const struct image small = width == whole.width && height == whole.height ? whole : scaled(&whole, width, height);
+    struct image small = width == whole.width && height == whole.height ? whole : scaled(&whole, width, height);
+    if (small.orientation != 1) {
+      const struct image upright = turned(&small);
+      if (small.pixels != whole.pixels) free(small.pixels);
+      small = upright;
+    }
     const char* type = kind == is_png ? "image/png" : kind == is_jpeg ? "image/jpeg" : "image/webp";
     struct bytes made = kind == is_png ? as_png(&small) : kind == is_jpeg ? as_jpeg(&small) : as_webp(&small);
     if (made.size > most && kind == is_png && small.opaque) {  // a photograph, most likely

@@ -17,6 +17,29 @@ constexpr std::size_t most_matches = 1000;   // lines in one part
 constexpr std::size_t longest_match = 1000;  // of a line, around what matches
 constexpr std::size_t longest_pattern = 4096;
 constexpr std::int64_t pattern_memory = 16 << 20;
+constexpr std::size_t most_indentation = 64u << 20;
+
+// The blanks that indenting puts in, as far as `left`. Depth is that of a value that was read: bounded.
+std::size_t indentation(const Json& value, std::size_t depth, std::size_t left) {
+  std::size_t blanks = 0;
+  auto add = [&](const Json& inner) {
+    blanks += 2 * (depth + 1);
+    if (blanks <= left) blanks += indentation(inner, depth + 1, left - blanks);
+    return blanks <= left;
+  };
+  for (const auto& item : value.items()) {
+    if (!add(item)) return blanks;
+  }
+  for (const auto& [name, member] : value.members()) {
+    if (!add(member)) return blanks;
+  }
+  return blanks;
+}
+
+// Of many small values deep inside of each other, indentation would be a hundred times the rest.
+std::string text_of_value(const Json& value) {
+  return indentation(value, 0, most_indentation) > most_indentation ? to_text(value) : to_pretty_text(value);
+}
 
 std::uint64_t lines_in(std::string_view text) {
   if (text.empty()) return 0;
@@ -100,7 +123,7 @@ Result<void> search(std::string_view text, const ResultQuery& query, std::size_t
 
 Result<ResultPart> read_part(const Json& value, const ResultQuery& query) {
   const auto own = value.text();
-  const std::string written = own ? std::string() : to_pretty_text(value);
+  const std::string written = own ? std::string() : text_of_value(value);
   const std::string_view text = own ? *own : std::string_view(written);
   const auto room = std::clamp(query.bytes, least_bytes, most_bytes);
   ResultPart part;

@@ -13,6 +13,7 @@
 #include "host/results/host_results.h"
 #include "protocol/methods.h"
 #include "protocol/wire.h"
+#include "support/fails_with.h"
 #include "support/host_parts.h"
 #include "support/loop.h"
 #include "support/script_server.h"
@@ -259,6 +260,34 @@ TEST_P(Results, AToolMayAskForRoom) {
     const auto given = co_await get(host);
     EXPECT_EQ(text_of(given).size(), 200'000u);
     EXPECT_THAT(given.notes, ElementsAre(HasSubstr("about 50000 tokens")));
+  });
+}
+
+// Whoever writes many handles of large results has them all in memory, whatever the pointers behind them lead to.
+TEST(ResultsOfOneCall, AreBoundedTogetherHoweverLittleOfThemIsPutIn) {
+  const TempTree tree;
+  run_task([&]() -> Task<void> {
+    HostResults results({.conversation = "talk"}, (tree.path() / "state").string());
+    results.use([](std::string_view name) {
+      return name == "MAX_MCP_OUTPUT_TOKENS" ? std::optional<std::string>("10") : std::nullopt;
+    });
+    std::vector<std::string> handles;
+    for (int i = 0; i < 5; ++i) {
+      CallToolResult result;
+      result.structured_content = Json{{"n", i}, {"rest", std::string(900, 'x')}};
+      handles.push_back((co_await results.for_model("t", {}, std::move(result), {})).handle);
+    }
+    auto inserted = [&](std::size_t count) -> Task<Result<Payload>> {
+      Json arguments = Json::object();
+      for (std::size_t i = 0; i < count; ++i)
+        arguments[std::string(1, static_cast<char>('a' + i))] = handles[i] + "#/n";
+      co_return co_await as_result(results.inserted(Payload(std::move(arguments)), {}, 1000));
+    };
+    const auto four = co_await inserted(4);
+    EXPECT_TRUE(four);
+    if (four) EXPECT_EQ(four->text(), R"({"a":0,"b":1,"c":2,"d":3})");
+    const auto five = co_await inserted(5);
+    EXPECT_THAT(five, FailsWith(Errc::limit, HasSubstr("have more than")));
   });
 }
 

@@ -534,6 +534,21 @@ TEST(ResultPartOf, LinesPatternsAndCounts) {
   EXPECT_LT(around->text.size(), 1100u);
 }
 
+// A hundred arrays in each other, and in the innermost so many numbers that their indentation alone would have 80 MB.
+TEST(ResultPartOf, AValueThatIsAllIndentationIsNotIndented) {
+  Json value = Json::array();
+  for (int i = 0; i < 400'000; ++i) value.push_back(1);
+  for (int i = 0; i < 100; ++i) {
+    Json outer = Json::array();
+    outer.push_back(std::move(value));
+    value = std::move(outer);
+  }
+  const auto part = read_part(value, {.count = true});
+  ASSERT_TRUE(part);
+  EXPECT_EQ(part->total_bytes, to_text(value).size());
+  EXPECT_EQ(part->total_lines, 1u);
+}
+
 TEST(ResultPartOf, WhatIsReadIsCleaned) {
   const Json value = "a\x1b[31mb\nsee \u202e c";
   EXPECT_EQ(read_part(value, {})->text, "ab\nsee  c");

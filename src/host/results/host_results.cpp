@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/as_result.h"
+#include "base/limit_text.h"
 #include "base/offload.h"
 #include "host/results/image_scaler.h"
 #include "protocol/codec.h"
@@ -21,6 +22,8 @@ namespace patchbay {
 namespace {
 
 constexpr std::size_t most_results = 64;  // of one call
+// All of them together, times what may be put in: they are in memory at once, however little of them is wanted.
+constexpr std::size_t most_loaded = 4;
 
 Error within_handle(const ResultRef& reference, const Error& why) {
   return why.within(handle_of(reference.id) + (reference.raw ? "/raw" : ""));
@@ -29,7 +32,8 @@ Error within_handle(const ResultRef& reference, const Error& why) {
 // The results that the arguments of one call name. On a helper thread.
 class Loaded {
  public:
-  Loaded(const ResultStore& store, const std::string& conversation) : store_(store), conversation_(conversation) {}
+  Loaded(const ResultStore& store, const std::string& conversation, std::size_t most_bytes)
+      : store_(store), conversation_(conversation), most_(most_bytes), left_(most_bytes) {}
 
   Result<const Json*> find(const ResultRef& reference) {
     const auto key = std::pair(reference.id, reference.raw);
@@ -40,6 +44,11 @@ class Loaded {
       }
       auto sent = store_.load(conversation_, reference.id);
       if (!sent) return std::unexpected(std::move(sent).error());
+      if (sent->size() > left_) {
+        return fail(Errc::limit,
+                    fmt::format("the results that the arguments name have more than {} together", limit_text(most_)));
+      }
+      left_ -= sent->size();
       auto value = value_at(std::move(*sent), {reference.id, reference.raw, {}});
       if (!value) return std::unexpected(std::move(value).error());
       known = values_.emplace(key, std::move(*value)).first;
@@ -53,13 +62,15 @@ class Loaded {
   const ResultStore& store_;
   const std::string& conversation_;
   std::map<std::pair<std::string, bool>, Json> values_;
+  std::size_t most_;
+  std::size_t left_;
 };
 
 Result<Json> insert(const ResultStore& store, const std::string& conversation, const std::string& arguments,
                     std::size_t most_bytes) {
   auto given = parse_json(arguments);
   if (!given) return given;
-  Loaded loaded(store, conversation);
+  Loaded loaded(store, conversation, most_loaded * most_bytes);
   const ResultLookup lookup = [&loaded](const ResultRef& reference) { return loaded.find(reference); };
   return with_results(std::move(*given), lookup, most_bytes);
 }

@@ -14,6 +14,7 @@
 #include "base/as_result.h"
 #include "base/crypto.h"
 #include "base/timeout.h"
+#include "entries/child_env.h"
 #include "process/process.h"
 #include "process/to_the_end.h"
 #include "results/image_header.h"
@@ -72,6 +73,10 @@ Task<std::optional<ScaledImage>> scale_image(std::string program, std::string by
   spec.command = std::move(program);
   spec.args = {fmt::format("{}", wish.side), fmt::format("{}", wish.bytes)};
   spec.cwd = "/";
+  // It has no use for them, and whoever took it over should find no secrets.
+  for (const auto& [name, value] : environment_of_process()) {
+    if (name != "LD_LIBRARY_PATH") spec.unset.push_back(name);
+  }
   const auto log = runtime.log;
   auto started = co_await as_result(Process::start(std::move(spec), std::move(runtime)));
   if (!started) {
