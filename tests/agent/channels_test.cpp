@@ -573,6 +573,26 @@ TEST_F(ChannelRelay, AnAnswerThroughTheChannelCounts_AndThePersonIsNotAskedAnyMo
   });
 }
 
+// H2: where somebody chose a newer revision, and the server does it there as well.
+TEST_F(ChannelRelay, InANewerRevisionAnAnswerCountsAsWell) {
+  chat = ScriptServer::modern(relays);
+  chat->on("tools/list",
+           R"({"resultType":"complete","tools":[{"name":"send","inputSchema":{"type":"object"}}],"ttlMs":1000,)"
+           R"("cacheScope":"private"})");
+  chat->on("tools/call", R"({"resultType":"complete","content":[{"type":"text","text":"done"}]})");
+  options.client.protocol = modern_client().protocol;
+  with({{"chat", chat.get()}}, [&](Host& host) -> Task<void> {
+    EXPECT_EQ(chat->count("initialize"), 0u);
+    auto result = co_await call(host, "chat/send", [&]() -> Task<void> {
+      co_await chat->wait_told(question_method);
+      verdict(*chat, questions(*chat).back()["request_id"], "allow");
+    });
+    EXPECT_TRUE(result);
+    while (over < asked) co_await settle();
+    EXPECT_EQ(chat->count("tools/call"), 1u);
+  });
+}
+
 // H2
 TEST_F(ChannelRelay, ThePersonMayBeFaster_AndEverythingElseIsIgnored) {
   with({{"chat", chat.get()}}, [&](Host& host) -> Task<void> {

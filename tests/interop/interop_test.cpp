@@ -445,6 +445,40 @@ TEST(ServerFilesystem, WorksInASandboxOfFiles) {
   EXPECT_FALSE(fs::exists(data / "new.txt"));
 }
 
+// X1: what a model is given of the kinds of content that a real server has.
+TEST(ServerEverythingForAModel, EveryKindOfContentIsInItsPlace) {
+  run_task([]() -> Task<void> {
+    HostOptions options;
+    options.config = LoadedConfig{};
+    Host host(options);
+    ServerConfig config;
+    config.name = "every";
+    host.add_server(config, npm_server("@modelcontextprotocol/server-everything/dist/index.js", {"stdio"}));
+    auto given = [&host](std::string tool, Json arguments) -> Task<std::string> {
+      auto result = co_await host.call("every/" + tool, std::move(arguments));
+      std::string out;
+      for (const auto& block : (co_await host.for_model("every/" + tool, std::move(result))).blocks) {
+        if (const auto* text = std::get_if<ModelText>(&block)) out += "<" + text->text + ">";
+        if (const auto* image = std::get_if<ModelImage>(&block)) out += "<image " + image->mime_type + ">";
+      }
+      co_return out;
+    };
+    // Its text is the same JSON, so the model reads it once.
+    const auto weather = co_await given("get-structured-content", Json{{"location", "Chicago"}});
+    EXPECT_THAT(weather, HasSubstr("\"temperature\":36"));
+    EXPECT_EQ(weather.find("temperature"), weather.rfind("temperature"));
+    EXPECT_THAT(co_await given("get-tiny-image", Json::object()), HasSubstr("><image image/png><"));
+    EXPECT_THAT(co_await given("get-annotated-message", Json{{"messageType", "error"}, {"includeImage", true}}),
+                testing::EndsWith("><image image/png>"));
+    EXPECT_THAT(co_await given("get-resource-links", Json{{"count", 2}}), HasSubstr("[resource link "));
+    EXPECT_THAT(co_await given("get-resource-reference", Json{{"resourceType", "Text"}, {"resourceId", 1}}),
+                HasSubstr("[resource "));
+    EXPECT_THAT(co_await given("get-resource-reference", Json{{"resourceType", "Blob"}, {"resourceId", 2}}),
+                HasSubstr("not shown]"));
+    co_await host.stop();
+  });
+}
+
 // X2 N4: a large file is read by one server and written by another, and a model would see its beginning alone.
 TEST(ServerFilesystem, ALargeFileGoesFromServerToServerByItsHandle) {
   run_task([]() -> Task<void> {
