@@ -151,9 +151,6 @@ ModelNews ToolOffer::update(const ToolsNow& now, const std::set<std::string, std
                                        : fmt::format("Tools of server \"{}\" that can be called now: {}.",
                                                      clean_line(server), names(tools)));
   }
-  if (!came.empty() && growth_ == ToolGrowth::by_search) {
-    add_line(news.text, "Before you call one of them, load it: tool_search with the query \"select:NAME\".");
-  }
   for (const auto& said : now.pool.instructions) {
     if (!instructed_.insert(said.server).second) continue;
     add_line(news.text, fmt::format("What server \"{}\" says about itself:\n{}", said.server, said.text));

@@ -40,7 +40,7 @@ struct ToolsNow {
 enum class ToolGrowth : std::uint8_t {
   at_end,     // of the list, and what a provider keeps is void
   by_news,    // the API is told of it, and holds it
-  by_search,  // the API holds it, and the model has to search for it before it can call it
+  by_search,  // the API holds it, and the model may have to search for it: the provider says so where it is so
 };
 ToolGrowth growth_of(const ModelInfo& model) noexcept;
 

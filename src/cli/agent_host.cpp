@@ -109,7 +109,7 @@ std::shared_ptr<Model> AgentHost::model_of(ModelChoice choice) const {
   HttpClientOptions http;
   http.environment = variables_of(config_);
   http.log = runtime.log;
-  return make_model(std::move(choice), {.http = std::move(http), .limits = runtime.limits});
+  return make_model(std::move(choice), {.http = std::move(http), .limits = runtime.limits, .refused = refused_});
 }
 
 std::string conversation_to_resume(const Settings& settings) {

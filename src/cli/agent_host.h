@@ -15,6 +15,7 @@
 
 #include <patchbay/agent.h>
 
+#include "agent/models/api_extras.h"
 #include "agent/models/model_choice.h"
 #include "auth/store/secret_vault.h"
 #include "base/runtime.h"
@@ -50,6 +51,7 @@ class AgentHost {
   const std::shared_ptr<SecretVault> vault_;
   const std::string words_;
   const LoadedConfig config_;  // as it was when this began
+  const std::shared_ptr<RefusedExtras> refused_ = std::make_shared<RefusedExtras>();
   ModelChoice choice_of(const std::string& words, TypedWhere where) const;
   std::shared_ptr<Model> model_of(ModelChoice choice) const;
 

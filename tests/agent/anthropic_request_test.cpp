@@ -7,6 +7,7 @@
 namespace patchbay {
 namespace {
 
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
@@ -212,6 +213,93 @@ TEST(AnthropicRequest, KeepsEveryByteBeforeTheNewestTurn) {
   EXPECT_EQ(to_text(body_of(request)["tools"]), first);
 }
 
+// ---- what not every API has
+// ------------------------------------------------------------------------------------------
+
+std::vector<std::string> names_of(const Json& tools) {
+  std::vector<std::string> out;
+  for (const auto& one : tools.items()) {
+    out.push_back(std::string(one["name"].as_text()) + (one["defer_loading"] == Json(true) ? " (deferred)" : ""));
+  }
+  return out;
+}
+
+// "b" came and went, "c" was found by a search, "a" went and came back; "d" nobody has come upon.
+ModelRequest changing() {
+  return {.tools = pool({tool("a"), tool("z")}),
+          .deferred = pool({tool("b"), tool("c"), tool("d")}),
+          .messages = {user("Go"), message(Role::assistant, {ModelToolUse{.id = "1", .name = "tool_search"}}),
+                       message(Role::user, {ModelToolOutcome{.id = "1", .blocks = {ModelText{"c"}}, .found = {"c"}},
+                                            ModelNews{.text = "b is new.", .added = {tool("b")}, .removed = {"a"}}}),
+                       message(Role::assistant, {ModelText{"Well."}}),
+                       message(Role::user, {ModelText{"On"}, ModelNews{.text = "a is back.",
+                                                                       .added = {tool("a"), tool("c"), tool("gone")},
+                                                                       .removed = {"b", "nothing"}}})}};
+}
+
+TEST(AnthropicRequest, ToolsComeAndGoInBlocksBehindTheUsersMessage) {
+  auto with = options();
+  with.tool_changes = true;
+  const auto made = anthropic_provider(with)->request(changing());
+  EXPECT_EQ(made.headers.get("anthropic-beta"), "mid-conversation-tool-changes-2026-07-01");
+  EXPECT_THAT(made.extras, ElementsAre(ApiExtra::deferred_tools, ApiExtra::tool_changes));
+  EXPECT_THAT(names_of(made.body["tools"]), ElementsAre("a", "z", "b (deferred)", "c (deferred)", "d (deferred)"));
+  std::vector<std::string> roles;
+  for (const auto& one : made.body["messages"].items()) roles.emplace_back(one["role"].as_text());
+  EXPECT_THAT(roles, ElementsAre("user", "assistant", "user", "system", "assistant", "user", "system"));
+  EXPECT_EQ(made.body["messages"].items()[3]["content"],
+            json(R"([{"type":"tool_removal","tool":{"type":"tool_reference","name":"a"}},)"
+                 R"({"type":"tool_addition","tool":{"type":"tool_reference","name":"b"}}])"));
+  EXPECT_EQ(made.body["messages"].items()[6]["content"],
+            json(R"([{"type":"tool_removal","tool":{"type":"tool_reference","name":"b"}},)"
+                 R"({"type":"tool_addition","tool":{"type":"tool_reference","name":"a"}}])"));
+  EXPECT_THAT(to_text(made.body), testing::Not(HasSubstr("select:NAME")));
+  // The newest breakpoint is the user's.
+  EXPECT_THAT(breakpoints(made.body), testing::Contains("messages.5.1"));
+}
+
+TEST(AnthropicRequest, WithoutSuchBlocksAToolThatIsHeldBackIsLoadedByASearch) {
+  auto with = options();
+  with.tool_changes = true;
+  const auto made = anthropic_provider(with)->request(changing(), {.without = {ApiExtra::tool_changes}});
+  EXPECT_THAT(made.extras, ElementsAre(ApiExtra::deferred_tools));
+  EXPECT_EQ(made.headers.get("anthropic-beta"), "");
+  EXPECT_THAT(to_text(made.body), AllOf(HasSubstr("b is new.\\nBefore you call one of them, load it: tool_search"),
+                                        testing::Not(HasSubstr("tool_addition"))));
+  EXPECT_EQ(made.body["tools"], anthropic_provider(with)->request(changing()).body["tools"]);
+}
+
+TEST(AnthropicRequest, WhereNothingIsHeldBackTheListGrowsAtItsEnd) {
+  auto with = options();
+  with.tool_changes = true;
+  const ProviderNow without{.without = {ApiExtra::deferred_tools}};
+  auto request = changing();
+  const auto whole = anthropic_provider(with)->request(request, without);
+  EXPECT_THAT(whole.extras, testing::IsEmpty());
+  EXPECT_THAT(names_of(whole.body["tools"]), ElementsAre("a", "z", "c", "b"));
+  EXPECT_THAT(to_text(whole.body),
+              AllOf(testing::Not(HasSubstr("tool_reference")), testing::Not(HasSubstr("select:NAME"))));
+  request.messages.resize(1);
+  const auto first = to_text(anthropic_provider(with)->request(request, without).body["tools"]);
+  EXPECT_TRUE(to_text(whole.body["tools"]).starts_with(first.substr(0, first.size() - 1))) << first;
+}
+
+TEST(AnthropicRequest, AsksWhyTheCacheWasOfNoUse) {
+  auto with = options();
+  with.cache_diagnosis = true;
+  with.betas = {"other-1"};
+  const auto first = anthropic_provider(with)->request({.messages = {user("Hello")}});
+  EXPECT_EQ(first.headers.get("anthropic-beta"), "other-1,cache-diagnosis-2026-04-07");
+  EXPECT_EQ(to_text(first.body["diagnostics"]), R"({"previous_message_id":null})");
+  EXPECT_THAT(first.extras, ElementsAre(ApiExtra::cache_diagnosis));
+  const auto next = anthropic_provider(with)->request({.messages = {user("Hello")}}, {.previous = "msg_1"});
+  EXPECT_EQ(to_text(next.body["diagnostics"]), R"({"previous_message_id":"msg_1"})");
+  const auto without =
+      anthropic_provider(with)->request({.messages = {user("Hello")}}, {.without = {ApiExtra::cache_diagnosis}});
+  EXPECT_EQ(without.headers.get("anthropic-beta"), "other-1");
+  EXPECT_EQ(without.body.find("diagnostics"), nullptr);
+}
+
 // ---- what is wrong ----------------------------------------------------------------------------------------------
 
 TEST(AnthropicFailure, IsReadFromTheBody) {
@@ -235,6 +323,18 @@ TEST(AnthropicFailure, IsReadFromTheBody) {
   EXPECT_EQ(failure(400, "invalid_request_error", "tools: too many, see tools.x and tools.0.name").tool, "a");
   EXPECT_EQ(failure(400, "invalid_request_error", "tools.99999999999999999999999: no").tool, "");
   EXPECT_EQ(failure(500, "api_error", "tools.1: Internal server error").tool, "");
+
+  const auto extra = [&](std::string message) {
+    return failure(400, "invalid_request_error", std::move(message)).extra;
+  };
+  EXPECT_EQ(extra("diagnostics: Extra inputs are not permitted"), ApiExtra::cache_diagnosis);
+  EXPECT_EQ(extra("Unexpected value(s) `mid-conversation-tool-changes-2026-07-01` for the `anthropic-beta` header"),
+            ApiExtra::tool_changes);
+  EXPECT_EQ(extra("messages.3.content.0.tool_addition.tool.tool_reference: not found"), ApiExtra::tool_changes);
+  EXPECT_EQ(extra("messages: Unexpected role \"system\""), ApiExtra::tool_changes);
+  EXPECT_EQ(extra("tools.2.custom.defer_loading: Extra inputs are not permitted"), ApiExtra::deferred_tools);
+  EXPECT_EQ(extra("messages: at least one message is required"), std::nullopt);
+  EXPECT_EQ(failure(500, "api_error", "diagnostics").extra, std::nullopt);
 
   EXPECT_EQ(provider->failure(502, "<html>Bad gateway", request),
             (ProviderFailure{.status = 502, .message = "<html>Bad gateway"}));

@@ -491,5 +491,106 @@ TEST(HttpModel, AddressesAreJoined) {
   }
 }
 
+// ---- what an API need not have ------------------------------------------------------------------------------------
+
+HttpModelOptions options_with_extras(const std::string& url) {
+  AnthropicOptions anthropic;
+  anthropic.info.model = "claude-test";
+  anthropic.info.holds_deferred = true;
+  anthropic.tool_changes = anthropic.cache_diagnosis = true;
+  auto options = options_for(url);
+  options.provider = anthropic_provider(std::move(anthropic));
+  return options;
+}
+
+std::vector<std::string> betas(const ModelApi& api) {
+  std::vector<std::string> out;
+  for (const auto& request : api.requests()) out.push_back(request.header("anthropic-beta"));
+  return out;
+}
+
+constexpr const char* both = "mid-conversation-tool-changes-2026-07-01,cache-diagnosis-2026-04-07";
+constexpr const char* changes_alone = "mid-conversation-tool-changes-2026-07-01";
+
+TEST(HttpModelExtras, OneThatIsRefusedIsLeftOutOfTheSameRequestAndOfAllThatCome) {
+  ModelApi api({anthropic_error(400, "invalid_request_error", "diagnostics: Extra inputs are not permitted"),
+                anthropic_reply({.text = "one"}), anthropic_reply({.text = "two"}),
+                anthropic_reply({.text = "three"})});
+  auto options = options_with_extras(api.url());
+  options.refused = std::make_shared<RefusedExtras>();
+  run_task([&]() -> Task<void> {
+    const auto model = make_http_model(options);
+    const auto asked = co_await asking(model, hello());
+    EXPECT_EQ(asked.text, "one");
+    EXPECT_THAT(asked.retries, IsEmpty()) << "it is no failure that may pass";
+    EXPECT_THAT(asked.answer->warnings, IsEmpty()) << "nobody misses it";
+    EXPECT_EQ((co_await asking(model, hello())).text, "two");
+    // Another model of the same process, and one that knows nothing.
+    EXPECT_EQ((co_await asking(make_http_model(options), hello())).text, "three");
+  });
+  EXPECT_THAT(betas(api), ElementsAre(both, changes_alone, changes_alone, changes_alone));
+}
+
+TEST(HttpModelExtras, ARefusalThatDoesNotSayWhyIsAskedOnceWithoutAll) {
+  ModelApi api({anthropic_error(400, "invalid_request_error", "Bad request"), anthropic_reply({.text = "one"}),
+                anthropic_reply({.text = "two"})});
+  const auto options = options_with_extras(api.url());
+  run_task([&]() -> Task<void> {
+    const auto model = make_http_model(options);
+    const auto asked = co_await asking(model, hello());
+    EXPECT_EQ(asked.text, "one");
+    EXPECT_THAT(asked.answer->warnings, ElementsAre(HasSubstr("it is told of them in words")));
+    const auto next = co_await asking(model, hello());
+    EXPECT_EQ(next.text, "two");
+    EXPECT_THAT(next.answer->warnings, IsEmpty()) << "said once";
+  });
+  EXPECT_THAT(betas(api), ElementsAre(both, "", ""));
+}
+
+TEST(HttpModelExtras, WhatIsRefusedAllTheSameWasNotTheirFault) {
+  ModelApi api({anthropic_error(400, "invalid_request_error", "Bad request"),
+                anthropic_error(400, "invalid_request_error", "Bad request"), anthropic_reply({.text = "later"})});
+  const auto options = options_with_extras(api.url());
+  run_task([&]() -> Task<void> {
+    const auto model = make_http_model(options);
+    const auto asked = co_await asking(model, hello());
+    EXPECT_FALSE(asked.answer);
+    if (!asked.answer) EXPECT_EQ(asked.answer.error().http_status(), 400);
+    EXPECT_EQ((co_await asking(model, hello())).text, "later");
+  });
+  EXPECT_THAT(betas(api), ElementsAre(both, "", both));
+}
+
+TEST(HttpModelExtras, AreNotDoubtedInAStormOrForATool) {
+  ModelApi api({anthropic_error(529, "overloaded_error", "Overloaded"),
+                anthropic_error(400, "invalid_request_error", "tools.0.custom.input_schema: no"),
+                anthropic_reply({.text = "one"})});
+  auto request = hello();
+  auto pool = std::make_shared<ToolPool>();
+  pool->tools = {tool("a"), tool("b")};
+  request.tools = pool;
+  const auto asked = ask(options_with_extras(api.url()), request);
+  EXPECT_EQ(asked.text, "one");
+  EXPECT_THAT(betas(api), ElementsAre(both, both, both));
+  EXPECT_THAT(asked.answer->left_out, SizeIs(1));
+}
+
+TEST(HttpModelExtras, EachRequestNamesTheAnswerBeforeOfItsConversation) {
+  ModelApi api({anthropic_reply({.text = "Hello", .id = "msg_1"}), anthropic_reply({.text = "Hello", .id = "msg_2"}),
+                anthropic_reply({.text = "Hello", .id = "msg_3"})});
+  run_task([&]() -> Task<void> {
+    const auto model = make_http_model(options_with_extras(api.url()));
+    for (const char* conversation : {"x", "y", "x"}) {
+      auto request = hello();
+      request.conversation = conversation;
+      EXPECT_TRUE((co_await asking(model, request)).answer);
+    }
+  });
+  std::vector<std::string> named;
+  for (const auto& request : api.requests()) named.push_back(to_text(request.json()["diagnostics"]));
+  EXPECT_THAT(named, ElementsAre(R"({"previous_message_id":null})", R"({"previous_message_id":null})",
+                                 R"({"previous_message_id":"msg_1"})"));
+}
+
 }  // namespace
 }  // namespace patchbay

@@ -40,7 +40,7 @@ ModelRequest everything() {
   return {
       .system = "Be brief.",
       .tools = pool({tool("look")}),
-      .deferred = pool({tool("find"), tool("smell")}),
+      .deferred = pool({tool("find"), tool("hear"), tool("smell")}),
       .messages =
           {
               message(Role::user, {ModelText{"What is here?"}, ModelImage{.data = "AAAA", .mime_type = "image/png"}}),
@@ -113,6 +113,46 @@ TEST(OpenAiResponses, AnnouncesToolsOnceWhereTheModelHoldsThem) {
       ]},)json" + std::string(last_item) + "]")));
   // What is cached stays as it is.
   EXPECT_EQ(body["tools"], openai_responses_provider(info())->request(everything()).body["tools"]);
+}
+
+TEST(OpenAiResponses, ToolsThatCameLaterStandAtTheEndWhereTheirAnnouncementIsRefused) {
+  auto holding = info();
+  holding.holds_deferred = true;
+  const auto provider = openai_responses_provider(holding);
+  const auto request = everything();
+  EXPECT_THAT(provider->request(request).extras, testing::ElementsAre(ApiExtra::tool_changes));
+  EXPECT_THAT(provider->request({.messages = {message(Role::user, {ModelText{"Hi."}})}}).extras, testing::IsEmpty());
+  const auto made = provider->request(request, {.without = {ApiExtra::tool_changes}});
+  EXPECT_THAT(made.extras, testing::IsEmpty());
+  EXPECT_EQ(made.body["input"], openai_responses_provider(info())->request(request).body["input"]);
+  std::vector<std::string> names;
+  for (const auto& one : made.body["tools"].items()) names.emplace_back(one["name"].as_text());
+  EXPECT_THAT(names, testing::ElementsAre("look", "find", "hear"));
+  EXPECT_EQ(made.body["tools"].items()[0], provider->request(request).body["tools"].items()[0]);
+}
+
+TEST(OpenAiResponses, AToolThatIsNotThereAnyMoreIsNotAnnounced) {
+  auto holding = info();
+  holding.holds_deferred = true;
+  auto request = everything();
+  request.deferred = pool({tool("find")});
+  const auto body = openai_responses_provider(holding)->request(request).body;
+  EXPECT_THAT(to_text(body), testing::Not(testing::HasSubstr("\"hear\"")));
+}
+
+TEST(OpenAiResponses, ARefusalSaysWhatItIsAbout) {
+  auto holding = info();
+  holding.holds_deferred = true;
+  const auto provider = openai_responses_provider(holding);
+  const auto refused = [&](std::string message, std::string param) {
+    const Json error{{"message", std::move(message)}, {"type", "invalid_request_error"}, {"param", std::move(param)}};
+    return provider->failure(400, to_text(Json{{"error", error}}), everything());
+  };
+  EXPECT_EQ(refused("Invalid value: 'additional_tools'.", "input[8].type").extra, ApiExtra::tool_changes);
+  EXPECT_EQ(refused("Invalid schema for function 'find'.", "tools[0].parameters").tool, "look");
+  EXPECT_EQ(refused("Invalid schema in additional_tools.", "input[8].tools[1].parameters").tool, "hear");
+  EXPECT_EQ(refused("Invalid schema in additional_tools.", "input[8].tools[1].parameters").extra, std::nullopt);
+  EXPECT_EQ(refused("Something is wrong.", "input[0]").extra, std::nullopt);
 }
 
 TEST(OpenAiResponses, KeepsThoughtsAwayThatLeadNowhere) {

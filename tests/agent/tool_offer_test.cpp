@@ -246,13 +246,7 @@ TEST(ToolOffer, WhatHasToBeFoundIsHeldWhereTheApiCan) {
   EXPECT_EQ(holds_not.deferred(), nullptr);
 }
 
-TEST(ToolOffer, WhereAToolHasToBeSearchedForTheNewsSaySo) {
-  for (const auto growth : {ToolGrowth::by_search, ToolGrowth::by_news, ToolGrowth::at_end}) {
-    ToolOffer offer(growth);
-    (void)offer.freeze(now({"o"}, {}));
-    EXPECT_EQ(offer.update(now({"o"}, {"mcp__a__x"}), {}).text.contains("tool_search"),
-              growth == ToolGrowth::by_search);
-  }
+TEST(ToolOffer, HowAToolGrowsIsTheModels) {
   EXPECT_EQ(growth_of({.api = ModelApi::anthropic, .holds_deferred = true}), ToolGrowth::by_search);
   EXPECT_EQ(growth_of({.api = ModelApi::openai_responses, .holds_deferred = true}), ToolGrowth::by_news);
   EXPECT_EQ(growth_of({.api = ModelApi::anthropic, .holds_deferred = false}), ToolGrowth::at_end);

@@ -48,7 +48,7 @@ inline auto every_provider() {
 }
 
 // The model is chosen as a program chooses it: by words and variables.
-inline std::shared_ptr<Model> model_of(Spoken spoken, const std::string& url) {
+inline std::shared_ptr<Model> model_of(Spoken spoken, const std::string& url, std::string model = {}) {
   constexpr const char* words[] = {"anthropic:claude-sonnet-5", "openai:gpt-5.6", "openai-chat:gpt-5.5",
                                    "gemini:gemini-3.5-flash", "ollama:qwen3"};
   const auto variables = [url](std::string_view name) -> std::optional<std::string> {
@@ -58,7 +58,8 @@ inline std::shared_ptr<Model> model_of(Spoken spoken, const std::string& url) {
     if (name == "ENABLE_TOOL_SEARCH") return "true";  // what answers here knows of tools that are held back
     return std::nullopt;
   };
-  auto choice = choose_model({.words = words[static_cast<int>(spoken)], .variables = variables});
+  if (model.empty()) model = words[static_cast<int>(spoken)];
+  auto choice = choose_model({.words = std::move(model), .variables = variables});
   if (!choice) throw choice.error().error;
   MakeModelOptions options;
   options.http.environment = [](std::string_view) { return std::optional<std::string>(); };
@@ -209,7 +210,7 @@ class WireScene : public testing::Test {
       Host own(std::move(options));
       host = &own;
       for (const auto& server : servers) own.add_server(server);
-      Agent agent(own, model_of(spoken(), api.url()), agent_options);
+      Agent agent(own, model_of(spoken(), api.url(), model_words), agent_options);
       agent_ = &agent;
       co_await agent.begin();
       auto done = co_await as_result(body(agent));
@@ -271,6 +272,9 @@ class WireScene : public testing::Test {
   std::vector<ServerConfig> servers;
   HostOptions host_options = empty_options();
   AgentOptions agent_options;
+  std::string model_words;  // as --model says it; empty: the usual one of the provider
+  // Answers instead of a turn, where it does; on the thread of the connection.
+  std::function<std::optional<ModelApiReply>(const ModelApiRequest&)> refuse;
   Host* host = nullptr;
   std::vector<AgentEvent> events;
   Event happened;
@@ -278,6 +282,9 @@ class WireScene : public testing::Test {
 
  private:
   ModelApiReply answer(const ModelApiRequest& request) {
+    if (refuse) {
+      if (auto refusal = refuse(request)) return std::move(*refusal);
+    }
     Turn turn;
     {
       std::lock_guard lock(mutex_);

@@ -46,14 +46,12 @@ std::vector<std::string> anthropic_events(const AnthropicReply& reply) {
                    {"cache_read_input_tokens", reply.usage.cache_read},
                    {"cache_creation_input_tokens", reply.usage.cache_written},
                    {"output_tokens", 1}};
-  events.add("message_start", {{"message",
-                                {{"id", "msg_test"},
-                                 {"type", "message"},
-                                 {"role", "assistant"},
-                                 {"model", reply.model},
-                                 {"content", Json::array()},
-                                 {"stop_reason", nullptr},
-                                 {"usage", usage}}}});
+  Json message{{"id", reply.id},           {"type", "message"},      {"role", "assistant"}, {"model", reply.model},
+               {"content", Json::array()}, {"stop_reason", nullptr}, {"usage", usage}};
+  if (!reply.usage.cache_miss.empty()) {
+    message["diagnostics"] = Json{{"cache_miss_reason", Json{{"type", reply.usage.cache_miss}}}};
+  }
+  events.add("message_start", {{"message", std::move(message)}});
   events.add("ping", Json::object());
   if (!reply.thinking.empty()) {
     auto pieces = deltas("thinking_delta", "thinking", reply.thinking);

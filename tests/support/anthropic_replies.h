@@ -18,6 +18,7 @@ struct AnthropicReply {
   std::string stop = {};                // unset: tool_use with uses, else end_turn
   ModelUsage usage = {.input = 10, .output = 5};
   std::string model = "claude-test";
+  std::string id = "msg_test";
 };
 ModelApiReply anthropic_reply(const AnthropicReply& reply);
 // Its events, one after the other, each with its name.

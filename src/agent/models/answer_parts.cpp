@@ -32,6 +32,25 @@ std::string short_id(std::string_view id, std::size_t most) {
   return id.size() <= most ? std::string(id) : sha256_hex(id).substr(0, std::min<std::size_t>(most, 32));
 }
 
+std::vector<const ModelTool*> named_tools(const ModelRequest& request) {
+  std::vector<const ModelTool*> named;
+  if (!request.deferred) return named;
+  const auto add = [&](std::string_view name) {
+    const auto* tool = request.deferred->find(name);
+    if (tool == nullptr || (request.tools && request.tools->find(name) != nullptr)) return;
+    if (std::ranges::find(named, tool) == named.end()) named.push_back(tool);
+  };
+  for (const auto& message : request.messages) {
+    for (const auto& part : message->parts) {
+      if (const auto* outcome = std::get_if<ModelToolOutcome>(&part)) std::ranges::for_each(outcome->found, add);
+      const auto* news = std::get_if<ModelNews>(&part);
+      if (news == nullptr) continue;
+      for (const auto& tool : news->added) add(tool.name);
+    }
+  }
+  return named;
+}
+
 std::string arguments_text(const ModelToolUse& use) { return use.broken.empty() ? to_text(use.input) : "{}"; }
 
 void read_arguments(ModelToolUse& use, std::string_view arguments) {

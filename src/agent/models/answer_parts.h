@@ -29,6 +29,9 @@ std::string plain_name(std::string_view name, std::size_t most);
 // The same id while it is short enough, else one that stands for it: the same for call and outcome. Another provider
 // may have given it.
 std::string short_id(std::string_view id, std::size_t most);
+// The deferred tools that the conversation has come upon, each once, in the order in which it did: found by a search or
+// announced. A list that has them at its end only ever grows there.
+std::vector<const ModelTool*> named_tools(const ModelRequest& request);
 // The arguments of a call as text. Those that could not be read go back as an empty object: servers read them again.
 std::string arguments_text(const ModelToolUse& use);
 

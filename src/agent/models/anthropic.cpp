@@ -1,7 +1,10 @@
 #include "agent/models/anthropic.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
+#include <cstdint>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -15,6 +18,8 @@ namespace patchbay {
 namespace {
 
 constexpr std::string_view api_version = "2023-06-01";
+constexpr std::string_view tool_changes_beta = "mid-conversation-tool-changes-2026-07-01";
+constexpr std::string_view cache_diagnosis_beta = "cache-diagnosis-2026-04-07";
 constexpr std::size_t most_breakpoints = 4;
 // A breakpoint finds what was cached up to 20 blocks back.
 constexpr std::size_t blocks_between = 15;
@@ -27,27 +32,63 @@ Json breakpoint() { return Json{{"type", "ephemeral"}}; }
 Json text_block(std::string_view text) { return Json{{"type", "text"}, {"text", text}}; }
 
 // Those that a request declares, in its order.
-std::vector<const ModelTool*> declared(const ModelInfo& info, const ModelRequest& request) {
+struct Declared {
   std::vector<const ModelTool*> tools;
+  std::size_t loaded = 0;  // the others are deferred
+};
+
+Declared declared(const ModelInfo& info, const ModelRequest& request, const ProviderNow& now) {
+  Declared out;
   if (request.tools) {
-    for (const auto& tool : request.tools->tools) tools.push_back(&tool);
+    for (const auto& tool : request.tools->tools) out.tools.push_back(&tool);
   }
+  if (info.holds_deferred && now.without.contains(ApiExtra::deferred_tools)) {
+    for (const auto* tool : named_tools(request)) out.tools.push_back(tool);
+  }
+  out.loaded = out.tools.size();
   // The API wants at least one that is not deferred.
-  if (info.holds_deferred && request.deferred && !tools.empty()) {
+  if (info.holds_deferred && !now.without.contains(ApiExtra::deferred_tools) && request.deferred && out.loaded > 0) {
     for (const auto& tool : request.deferred->tools) {
-      if (!request.tools->find(tool.name)) tools.push_back(&tool);
+      if (!request.tools->find(tool.name)) out.tools.push_back(&tool);
     }
   }
-  return tools;
+  return out;
+}
+
+// What the message of a refusal is about.
+std::optional<ApiExtra> named_extra(std::string_view message) {
+  constexpr std::array<std::pair<std::string_view, ApiExtra>, 11> words{{
+      {"cache-diagnosis", ApiExtra::cache_diagnosis},
+      {"diagnostics", ApiExtra::cache_diagnosis},
+      {"mid-conversation", ApiExtra::tool_changes},
+      {"tool_addition", ApiExtra::tool_changes},
+      {"tool_removal", ApiExtra::tool_changes},
+      // Of a message: it holds nothing else here.
+      {"role \"system\"", ApiExtra::tool_changes},
+      {"role 'system'", ApiExtra::tool_changes},
+      {"role `system`", ApiExtra::tool_changes},
+      {"defer_loading", ApiExtra::deferred_tools},
+      {"tool_reference", ApiExtra::deferred_tools},
+      {"Tool reference", ApiExtra::deferred_tools},
+  }};
+  for (const auto& [word, extra] : words) {
+    if (message.contains(word)) return extra;
+  }
+  return std::nullopt;
 }
 
 // The messages of one request.
 class Messages {
  public:
-  Messages(const ModelInfo& info, const ModelRequest& request) : info_(info) {
-    const auto tools = declared(info, request);
-    const auto loaded = request.tools ? request.tools->tools.size() : 0;
-    for (std::size_t at = loaded; at < tools.size(); ++at) deferred_.insert(tools[at]->name);
+  enum class Changes : std::uint8_t { in_words, in_blocks };
+
+  Messages(const ModelInfo& info, const ModelRequest& request, const Declared& declared, Changes changes)
+      : info_(info), changes_(changes) {
+    for (std::size_t at = 0; at < declared.tools.size(); ++at) {
+      auto& names = at < declared.loaded ? loaded_ : deferred_;
+      names.insert(declared.tools[at]->name);
+    }
+    callable_ = loaded_;
     for (const auto& message : request.messages) add(*message);
   }
 
@@ -85,13 +126,37 @@ class Messages {
     if (results.size() == 0) return;
     const auto role = message.role == Role::user ? "user" : "assistant";
     messages_.push_back(Json{{"role", role}, {"content", std::move(results)}});
+    if (message.role == Role::user && changes_ == Changes::in_blocks) add_changes(message);
   }
+
+  // Stands behind a message of the user, and in front of the model's or at the end: nothing else is accepted. What is
+  // in it is no text: servers have a say in what they call their tools.
+  void add_changes(const ModelMessage& message) {
+    Json blocks = Json::array();
+    const auto add = [&](std::string_view type, const std::string& name) {
+      blocks.push_back(Json{{"type", type}, {"tool", {{"type", "tool_reference"}, {"name", name}}}});
+    };
+    for (const auto& part : message.parts) {
+      const auto* news = std::get_if<ModelNews>(&part);
+      if (news == nullptr) continue;
+      for (const auto& name : news->removed) {
+        if (callable_.erase(name) > 0) add("tool_removal", name);
+      }
+      for (const auto& tool : news->added) {
+        if (!is_declared(tool.name) || !callable_.insert(tool.name).second) continue;
+        add("tool_addition", tool.name);
+      }
+    }
+    if (blocks.size() > 0) messages_.push_back(Json{{"role", "system"}, {"content", std::move(blocks)}});
+  }
+
+  bool is_declared(const std::string& name) const { return loaded_.contains(name) || deferred_.contains(name); }
 
   void add_part(Json& content, const ModelPart& part) const {
     if (const auto* text = std::get_if<ModelText>(&part)) {
       add_text(content, text->text);
     } else if (const auto* news = std::get_if<ModelNews>(&part)) {
-      add_text(content, news->text);
+      add_text(content, words_of(*news));
     } else if (const auto* image = std::get_if<ModelImage>(&part)) {
       content.push_back(image_block(*image));
     } else if (const auto* use = std::get_if<ModelToolUse>(&part)) {
@@ -102,6 +167,13 @@ class Messages {
     } else if (const auto* own = std::get_if<ProviderBlock>(&part)) {
       if (own->provider == info_.provider) content.push_back(own->value);
     }
+  }
+
+  // Where nothing but a search gets the model a tool that is held back, it is told so.
+  std::string words_of(const ModelNews& news) const {
+    const auto held_back = [&](const ModelTool& tool) { return deferred_.contains(tool.name); };
+    if (changes_ == Changes::in_blocks || std::ranges::none_of(news.added, held_back)) return news.text;
+    return news.text + "\nBefore you call one of them, load it: tool_search with the query \"select:NAME\".";
   }
 
   // A text without anything to read is refused.
@@ -115,11 +187,13 @@ class Messages {
                 {"source", {{"type", "base64"}, {"media_type", image.mime_type}, {"data", image.data}}}};
   }
 
-  Json result_block(const ModelToolOutcome& outcome) const {
+  Json result_block(const ModelToolOutcome& outcome) {
     Json content = Json::array();
     // References stand alone: the API puts the definitions in their place.
     for (const auto& name : outcome.found) {
-      if (deferred_.contains(name)) content.push_back(Json{{"type", "tool_reference"}, {"tool_name", name}});
+      if (!deferred_.contains(name)) continue;
+      content.push_back(Json{{"type", "tool_reference"}, {"tool_name", name}});
+      callable_.insert(name);
     }
     if (content.size() == 0) {
       for (const auto& block : outcome.blocks) {
@@ -133,8 +207,12 @@ class Messages {
     return result;
   }
 
+  using Names = std::set<std::string, std::less<>>;
+
   const ModelInfo& info_;
-  std::set<std::string, std::less<>> deferred_;
+  Changes changes_;
+  Names loaded_, deferred_;
+  Names callable_;  // at this place of the conversation
   Json messages_ = Json::array();
 };
 
@@ -158,16 +236,28 @@ class Anthropic final : public Provider {
 
   const ModelInfo& info() const noexcept override { return options_.info; }
 
-  ProviderRequest request(const ModelRequest& request) const override {
+  ProviderRequest request(const ModelRequest& request, const ProviderNow& now) const override {
     const auto& info = options_.info;
+    const auto tools_there = declared(info, request, now);
     ProviderRequest out{.path = "/v1/messages", .headers = {{"anthropic-version", std::string(api_version)}}};
-    if (!options_.betas.empty()) out.headers.add("anthropic-beta", join(options_.betas, ","));
+    if (tools_there.tools.size() > tools_there.loaded) out.extras.insert(ApiExtra::deferred_tools);
+    // From the first request on: what is cached would be another conversation's otherwise.
+    const bool changes = options_.tool_changes && info.holds_deferred &&
+                         !now.without.contains(ApiExtra::deferred_tools) &&
+                         !now.without.contains(ApiExtra::tool_changes);
+    if (changes) out.extras.insert(ApiExtra::tool_changes);
+    const bool diagnosis = options_.cache_diagnosis && !now.without.contains(ApiExtra::cache_diagnosis);
+    if (diagnosis) out.extras.insert(ApiExtra::cache_diagnosis);
+    auto betas = options_.betas;
+    if (changes) betas.emplace_back(tool_changes_beta);
+    if (diagnosis) betas.emplace_back(cache_diagnosis_beta);
+    if (!betas.empty()) out.headers.add("anthropic-beta", join(betas, ","));
     Json body{{"model", info.model},
               {"max_tokens", request.max_tokens != 0 ? request.max_tokens : info.max_output},
               {"stream", true}};
     std::size_t breakpoints = most_breakpoints;
-    if (auto tools = tools_of(request); tools.size() > 0) {
-      if (request.tools->own > 0) --breakpoints;
+    if (auto tools = tools_of(request, tools_there); tools.size() > 0) {
+      if (request.tools && request.tools->own > 0) --breakpoints;
       body["tools"] = std::move(tools);
     }
     if (!trim(request.system).empty()) {
@@ -181,7 +271,13 @@ class Anthropic final : public Provider {
     if (!options_.effort.empty()) output["effort"] = options_.effort;
     if (request.answer_schema) output["format"] = Json{{"type", "json_schema"}, {"schema", *request.answer_schema}};
     if (output.size() > 0) body["output_config"] = std::move(output);
-    body["messages"] = Messages(info, request).take(breakpoints);
+    // Null in the first request: there is nothing to compare it with, and the next one can be.
+    if (diagnosis) {
+      body["diagnostics"] = Json{{"previous_message_id", now.previous.empty() ? Json() : Json(now.previous)}};
+    }
+    using Changes = Messages::Changes;
+    body["messages"] =
+        Messages(info, request, tools_there, changes ? Changes::in_blocks : Changes::in_words).take(breakpoints);
     out.body = std::move(body);
     return out;
   }
@@ -198,12 +294,14 @@ class Anthropic final : public Provider {
     return anthropic_reader(options_.info.provider, request);
   }
 
-  ProviderFailure failure(int status, std::string_view body, const ModelRequest& request) const override {
+  ProviderFailure failure(int status, std::string_view body, const ModelRequest& request,
+                          const ProviderNow& now) const override {
     const auto value = parse_json(body);
     auto failure = anthropic_failure(status, value ? *value : Json());
     if (!value) failure.message = body;
     if (status != 400) return failure;
-    const auto tools = declared(options_.info, request);
+    failure.extra = named_extra(failure.message);
+    const auto tools = declared(options_.info, request, now).tools;
     if (const auto number = named_tool(failure.message); number && *number < tools.size()) {
       failure.tool = tools[*number]->name;
     }
@@ -211,12 +309,11 @@ class Anthropic final : public Provider {
   }
 
  private:
-  Json tools_of(const ModelRequest& request) const {
+  static Json tools_of(const ModelRequest& request, const Declared& all) {
     Json tools = request.tools ? to_json(*request.tools, ModelApi::anthropic) : Json::array();
-    const auto all = declared(options_.info, request);
-    for (std::size_t at = tools.size(); at < all.size(); ++at) {
-      auto tool = to_json(*all[at], ModelApi::anthropic);
-      tool["defer_loading"] = true;
+    for (std::size_t at = tools.size(); at < all.tools.size(); ++at) {
+      auto tool = to_json(*all.tools[at], ModelApi::anthropic);
+      if (at >= all.loaded) tool["defer_loading"] = true;
       tools.push_back(std::move(tool));
     }
     return tools;

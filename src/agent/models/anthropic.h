@@ -25,6 +25,9 @@ struct AnthropicOptions {
   bool show_thinking = false;           // thinking, with a summary that is streamed
   std::string effort = {};              // "low", "medium", "high"; empty: not said
   std::vector<std::string> betas = {};  // anthropic-beta
+  // Where ModelInfo::holds_deferred is true as well: blocks that say which tools came and went.
+  bool tool_changes = false;
+  bool cache_diagnosis = false;  // asks why the cache was of no use
 };
 
 std::shared_ptr<Provider> anthropic_provider(AnthropicOptions options);

@@ -51,6 +51,7 @@ class Reader final : public AnswerReader {
     if (type == "content_block_start") return begin((*value)["index"], (*value)["content_block"], tell);
     if (type == "message_start") {
       const auto& message = (*value)["message"];
+      id_ = text_at(message, "id");
       answer_.model = text_at(message, "model");
       count(message["usage"]);
       answer_.usage.cache_miss = text_at(message["diagnostics"]["cache_miss_reason"], "type");
@@ -70,6 +71,7 @@ class Reader final : public AnswerReader {
   }
 
   bool complete() const noexcept override { return complete_; }
+  std::string id() const override { return id_; }
 
   std::expected<ModelAnswer, ProviderFailure> finish() override {
     // A reason to stop comes when all blocks are there: only a frame is missing then.
@@ -166,6 +168,7 @@ class Reader final : public AnswerReader {
   }
 
   std::string provider_;
+  std::string id_;
   CallIds ids_;
   ModelAnswer answer_;
   std::map<std::uint64_t, Block> blocks_;  // by index, which is their order

@@ -144,7 +144,7 @@ class Gemini final : public Provider {
 
   const ModelInfo& info() const noexcept override { return info_; }
 
-  ProviderRequest request(const ModelRequest& request) const override {
+  ProviderRequest request(const ModelRequest& request, const ProviderNow& /*now*/) const override {
     Contents contents(info_);
     for (const auto& message : request.messages) contents.add(*message);
     Json body{{"contents", std::move(contents).take()}};
@@ -182,7 +182,8 @@ class Gemini final : public Provider {
     return gemini_reader(info_, request);
   }
 
-  ProviderFailure failure(int status, std::string_view body, const ModelRequest& request) const override {
+  ProviderFailure failure(int status, std::string_view body, const ModelRequest& request,
+                          const ProviderNow& /*now*/) const override {
     const auto said = parse_json(body);
     auto failure = gemini_failure(status, said ? *said : Json(), request);
     if (failure.message.empty()) failure.message = cut_utf8(body, longest_words);

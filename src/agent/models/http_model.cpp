@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -27,6 +28,8 @@ constexpr auto explanation_wait = 5s;
 constexpr auto end_wait = 2s;
 // Tools that may turn out to be bad in one request; each costs one round.
 constexpr int most_refused = 5;
+// Conversations whose newest answer is remembered.
+constexpr std::size_t most_conversations = 256;
 
 double random_jitter() {
   std::array<std::uint8_t, 2> bytes{};
@@ -38,6 +41,7 @@ double random_jitter() {
 struct Failed {
   FailedAttempt attempt = {};
   ProviderFailure failure = {};
+  ApiExtras extras = {};            // of the request
   std::optional<Error> error = {};  // of the connection
 };
 using Attempt = std::expected<ModelAnswer, Failed>;
@@ -124,6 +128,7 @@ class HttpModel final : public Model {
   struct Core {
     explicit Core(HttpModelOptions o) : options(std::move(o)) {
       if (!options.jitter) options.jitter = random_jitter;
+      if (!options.refused) options.refused = std::make_shared<RefusedExtras>();
       asked = {.provider = options.provider->info().provider,
                .model = options.provider->info().model,
                .address = redacted_url(options.base_url),
@@ -134,6 +139,20 @@ class HttpModel final : public Model {
       if (client) return;
       client = std::make_unique<HttpClient>(executor, options.http);
       ends = std::make_unique<Scope>(executor);
+    }
+
+    std::string api() const { return fmt::format("{} {} {}", asked.provider, asked.model, options.base_url); }
+
+    ProviderNow now(const ModelRequest& request) const {
+      ProviderNow out{.without = options.refused->of(api())};
+      if (const auto found = newest.find(request.conversation); found != newest.end()) out.previous = found->second;
+      return out;
+    }
+
+    void answered(const ModelRequest& request, std::string id) {
+      if (id.empty() || request.conversation.empty()) return;
+      if (newest.size() >= most_conversations && !newest.contains(request.conversation)) newest.erase(newest.begin());
+      newest[request.conversation] = std::move(id);
     }
 
     // Once.
@@ -148,6 +167,7 @@ class HttpModel final : public Model {
     Asked asked;  // for messages
     bool warned = false;
     RefusedTools refused;
+    std::map<std::string, std::string> newest;  // ids of answers, by conversation
     std::unique_ptr<HttpClient> client;
     std::unique_ptr<Scope> ends;  // bodies whose end is still to come
   };
@@ -163,21 +183,47 @@ class HttpModel final : public Model {
     const auto& options = core->options;
     const auto& asked = core->asked;
     auto left_out = core->refused.take_out_of(request);
+    auto now = core->now(request);
+    ApiExtras doubted;  // left out because one of them may be what was refused
+    std::vector<std::string> warnings;
+    const auto refuse = [&](const ApiExtras& extras) {
+      options.refused->add(core->api(), extras);
+      for (const auto extra : extras) {
+        if (const auto text = without_text(extra); !text.empty()) {
+          warnings.push_back(fmt::format("{} at {} {}", asked.provider, asked.address, text));
+        }
+      }
+    };
     int refused = 0;
     int unreached = 0;
     for (int attempt = 1;;) {
-      auto outcome = co_await once(core, request, attempt, tell);
+      auto outcome = co_await once(core, request, now, attempt, tell);
       if (outcome) {
+        if (!doubted.empty()) refuse(doubted);
+        outcome->warnings.insert(outcome->warnings.end(), warnings.begin(), warnings.end());
         outcome->left_out.insert(outcome->left_out.end(), left_out.begin(), left_out.end());
         if (auto warning = core->clear_text_warning()) outcome->warnings.push_back(std::move(*warning));
         co_return std::move(*outcome);
       }
       auto& failed = outcome.error();
+      const auto& sent = failed.extras;
+      const bool bad_request = failed.failure.status == 400 && !failed.failure.too_long;
+      if (bad_request && failed.failure.extra && sent.contains(*failed.failure.extra)) {
+        refuse({*failed.failure.extra});
+        now.without.insert(*failed.failure.extra);
+        continue;
+      }
       if (const auto* tool = tool_named(request, failed.failure); tool && refused < most_refused) {
         ++refused;
         core->refused.add(*tool, refusal_text(asked, failed.failure));
         auto more = core->refused.take_out_of(request);
         left_out.insert(left_out.end(), more.begin(), more.end());
+        continue;
+      }
+      // It does not say what it is about: what an older API may not know is tried without, once.
+      if (bad_request && !sent.empty() && doubted.empty()) {
+        doubted = sent;
+        now.without.insert(sent.begin(), sent.end());
         continue;
       }
       unreached = failed.attempt.kind == FailedAttempt::Kind::unreachable ? unreached + 1 : 0;
@@ -207,10 +253,11 @@ class HttpModel final : public Model {
   }
 
   // One request and its answer. Throws what no repetition helps against.
-  static Task<Attempt> once(std::shared_ptr<Core> core, ModelRequest request, int attempt, ModelEventSink tell) {
+  static Task<Attempt> once(std::shared_ptr<Core> core, ModelRequest request, ProviderNow now, int attempt,
+                            ModelEventSink tell) {
     const auto& options = core->options;
     const auto& provider = *options.provider;
-    auto asked = provider.request(request);
+    auto asked = provider.request(request, now);
     HttpRequest http{.method = "POST", .url = model_url(options.base_url, asked.path), .headers = asked.headers};
     http.headers.set("Content-Type", "application/json");
     http.headers.set("Accept", asked.framing == AnswerFraming::events ? "text/event-stream" : "application/json");
@@ -228,7 +275,8 @@ class HttpModel final : public Model {
     if (head.status < 200 || head.status > 299) {
       const auto body = co_await explanation(*exchange);
       Failed failed{.attempt = {.status = head.status, .headers = head.headers, .attempt = attempt},
-                    .failure = provider.failure(head.status, body, request)};
+                    .failure = provider.failure(head.status, body, request, now),
+                    .extras = asked.extras};
       // A provider may know what its status means: a key that is none is a bad request to some.
       if (failed.failure.status == 0) failed.failure.status = head.status;
       co_return std::unexpected(std::move(failed));
@@ -247,6 +295,7 @@ class HttpModel final : public Model {
       // Also when the connection broke: all of the answer may have come.
       auto answer = reader->finish();
       if (answer) {
+        core->answered(request, reader->id());
         core->ends->start(read_to_end(std::move(exchange)));
         co_return std::move(*answer);
       }
@@ -254,7 +303,8 @@ class HttpModel final : public Model {
     }
     if (!read) co_return std::unexpected(lost(read.error(), attempt));
     Failed failed{.attempt = {.status = wrong->status, .headers = head.headers, .attempt = attempt},
-                  .failure = std::move(*wrong)};
+                  .failure = std::move(*wrong),
+                  .extras = asked.extras};
     if (failed.failure.status == 0) failed.attempt.kind = FailedAttempt::Kind::cut_off;
     co_return std::unexpected(std::move(failed));
   }

@@ -1,7 +1,8 @@
 // A model behind HTTP: sends what a Provider makes of a request, reads the answer as it arrives and repeats what may
 // pass (retry_rule.h). What the provider said wrong, it says as an Error in words that are cleaned and never have the
 // key in them. A tool because of which the provider refuses a whole request is left out of that request and of all
-// later ones of this model. Used on one loop, which outlives it.
+// later ones of this model; what an API need not have (api_extras.h) and refuses is left out likewise. Used on one
+// loop, which outlives it.
 //
 // It does not look for keys and addresses, and knows no provider: make_model() brings them together.
 #pragma once
@@ -33,6 +34,8 @@ struct HttpModelOptions {
   HttpRequestLimits waits = {.first_byte = std::chrono::minutes(10), .idle = std::chrono::minutes(10)};
   RetryLimits retry = {};
   std::function<double()> jitter = {};  // from 0 to 1; unset: random
+  // What APIs have refused so far; null: this model remembers it for itself.
+  std::shared_ptr<RefusedExtras> refused = {};
 };
 
 // Errc::config for a base address that is none.

@@ -115,12 +115,16 @@ constexpr std::array<std::string_view, 7> adaptive{"claude-opus-4-6", "claude-op
                                                    "claude-opus-5",   "claude-sonnet-4-6", "claude-sonnet-5",
                                                    "claude-fable-"};
 
+constexpr std::array<std::string_view, 6> changing_tools{"claude-opus-4-8",  "claude-opus-5", "claude-sonnet-5-5",
+                                                         "claude-haiku-5-5", "claude-fable-", "claude-mythos-"};
+
 // Tools that are declared, or come up later, outside of what is cached.
-constexpr std::array<Guess, 6> holding_deferred{{
+constexpr std::array<Guess, 7> holding_deferred{{
     {"claude-opus-", ModelProvider::anthropic},
     {"claude-sonnet-", ModelProvider::anthropic},
     {"claude-haiku-", ModelProvider::anthropic},
     {"claude-fable-", ModelProvider::anthropic},
+    {"claude-mythos-", ModelProvider::anthropic},
     {"gpt-5.6", ModelProvider::openai},
     {"gpt-6", ModelProvider::openai},
 }};
@@ -170,6 +174,10 @@ std::optional<ModelProvider> provider_of_model(std::string_view model) noexcept 
 
 bool shows_adaptive_thinking(std::string_view model) noexcept {
   return std::ranges::any_of(adaptive, [&](std::string_view prefix) { return model.starts_with(prefix); });
+}
+
+bool takes_tool_changes(std::string_view model) noexcept {
+  return std::ranges::any_of(changing_tools, [&](std::string_view prefix) { return model.starts_with(prefix); });
 }
 
 ModelInfo known_model(ModelProvider provider, std::string_view model) {

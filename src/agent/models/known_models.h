@@ -45,6 +45,9 @@ std::optional<ModelProvider> provider_of_model(std::string_view model) noexcept;
 // Whether it decides by itself how much it thinks, and can show it: the others refuse to be asked for that.
 bool shows_adaptive_thinking(std::string_view model) noexcept;
 
+// Whether it can be told of tools that come and go in the middle of a conversation: the others refuse that.
+bool takes_tool_changes(std::string_view model) noexcept;
+
 // Its size and what it reads; what is not known is set so that a request is not refused. ModelInfo::holds_deferred is
 // right at the provider's own address: what stands between may know nothing of that.
 ModelInfo known_model(ModelProvider provider, std::string_view model);

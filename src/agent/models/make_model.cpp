@@ -5,6 +5,7 @@
 #include "agent/models/anthropic.h"
 #include "agent/models/gemini.h"
 #include "agent/models/http_model.h"
+#include "agent/models/known_models.h"
 #include "agent/models/ollama.h"
 #include "agent/models/openai_chat.h"
 #include "agent/models/openai_responses.h"
@@ -21,7 +22,10 @@ std::shared_ptr<Provider> provider_of(const ModelChoice& choice) {
       return anthropic_provider(
           {.info = choice.info,
            .credential = choice.key_kind == ModelKeyKind::bearer ? Credential::token : Credential::api_key,
-           .show_thinking = shows_adaptive_thinking(choice.name)});
+           .show_thinking = shows_adaptive_thinking(choice.name),
+           .tool_changes = choice.info.holds_deferred && takes_tool_changes(choice.name),
+           // Whoever passes the one on knows the other, or says that it does not.
+           .cache_diagnosis = choice.info.holds_deferred});
     }
     case ModelProvider::openai:
       return openai_responses_provider(choice.info);
@@ -54,7 +58,8 @@ std::shared_ptr<Model> make_model(const ModelChoice& choice, MakeModelOptions op
                           .key_name = choice.key_name.empty() ? std::string(names.front().variable) : choice.key_name,
                           .http = std::move(options.http),
                           .limits = options.limits,
-                          .retry = options.retry});
+                          .retry = options.retry,
+                          .refused = std::move(options.refused)});
 }
 
 std::shared_ptr<Model> make_model(std::string words, const VariableLookup& variables) {

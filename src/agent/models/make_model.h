@@ -6,6 +6,7 @@
 
 #include <patchbay/model.h>
 
+#include "agent/models/api_extras.h"
 #include "agent/models/model_choice.h"
 #include "agent/models/retry_rule.h"
 #include "base/limits.h"
@@ -17,6 +18,7 @@ struct MakeModelOptions {
   HttpClientOptions http = {};
   Limits limits = {};
   RetryLimits retry = {};
+  std::shared_ptr<RefusedExtras> refused = {};  // shared by the models of a process; null: each has its own
 };
 
 // Throws Errc::config for a script that cannot be read; reading it blocks. Nothing is sent.

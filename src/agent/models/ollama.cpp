@@ -157,7 +157,7 @@ class Ollama final : public Provider {
 
   const ModelInfo& info() const noexcept override { return options_.info; }
 
-  ProviderRequest request(const ModelRequest& request) const override {
+  ProviderRequest request(const ModelRequest& request, const ProviderNow& /*now*/) const override {
     const auto& info = options_.info;
     const bool has_tools = request.tools && !request.tools->tools.empty();
     const bool whole = has_tools && options_.with_tools == OllamaOptions::WithTools::whole;
@@ -187,7 +187,8 @@ class Ollama final : public Provider {
     return ollama_reader(options_.info, request);
   }
 
-  ProviderFailure failure(int status, std::string_view body, const ModelRequest&) const override {
+  ProviderFailure failure(int status, std::string_view body, const ModelRequest&,
+                          const ProviderNow& /*now*/) const override {
     const auto said = parse_json(body);
     auto failure = ollama_failure(status, said ? *said : Json());
     if (failure.message.empty()) failure.message = cut_utf8(body, longest_words);

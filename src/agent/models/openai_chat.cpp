@@ -137,7 +137,7 @@ class OpenAiChat final : public Provider {
 
   const ModelInfo& info() const noexcept override { return info_; }
 
-  ProviderRequest request(const ModelRequest& request) const override {
+  ProviderRequest request(const ModelRequest& request, const ProviderNow& /*now*/) const override {
     const bool local = info_.api == ModelApi::local;
     const bool tools = request.tools && !request.tools->tools.empty();
     // Local servers have one grammar: with the one of the answer no tool could be called.
@@ -180,8 +180,9 @@ class OpenAiChat final : public Provider {
     return openai_chat_reader(info_, request);
   }
 
-  ProviderFailure failure(int status, std::string_view body, const ModelRequest& request) const override {
-    return openai_http_failure(status, body, [&] { return this->request(request).body; });
+  ProviderFailure failure(int status, std::string_view body, const ModelRequest& request,
+                          const ProviderNow& now) const override {
+    return openai_http_failure(status, body, [&] { return this->request(request, now).body; });
   }
 
  private:

@@ -25,7 +25,10 @@ Json text_part(std::string text) { return Json{{"type", "input_text"}, {"text", 
 // Writes the items of a conversation.
 class InputItems {
  public:
-  InputItems(const ModelInfo& info, const ModelRequest& request) : info_(info), request_(request) {
+  InputItems(const ModelInfo& info, const ModelRequest& request, const ProviderNow& now)
+      : info_(info),
+        request_(request),
+        announces_(info.holds_deferred && !now.without.contains(ApiExtra::tool_changes)) {
     if (!request.tools) return;
     for (const auto& tool : request.tools->tools) announced_.insert(tool.name);
   }
@@ -38,6 +41,7 @@ class InputItems {
     }
   }
 
+  bool has_announced() const noexcept { return has_announced_; }
   Json take() && { return Json(std::move(out_)); }
 
  private:
@@ -64,7 +68,10 @@ class InputItems {
       if (!news) continue;
       // Servers have a say in it: it is the user's text and not the developer's.
       content.push_back(text_part(news->text));
-      for (const auto& tool : news->added) came.push_back(&tool);
+      // Of what is deferred: a tool that was refused or went away is not there any more.
+      for (const auto& tool : news->added) {
+        if (const auto* held = request_.deferred ? request_.deferred->find(tool.name) : nullptr) came.push_back(held);
+      }
     }
     announce(came);
     if (content.empty()) return;
@@ -73,12 +80,13 @@ class InputItems {
 
   // Each tool once in a conversation.
   void announce(const std::vector<const ModelTool*>& came) {
-    if (!info_.holds_deferred) return;
+    if (!announces_) return;
     Json::Array tools;
     for (const auto* tool : came) {
       if (announced_.insert(tool->name).second) tools.push_back(to_json(*tool, ModelApi::openai_responses));
     }
     if (tools.empty()) return;
+    has_announced_ = true;
     out_.push_back(Json{{"type", "additional_tools"}, {"role", "developer"}, {"tools", Json(std::move(tools))}});
   }
 
@@ -141,6 +149,8 @@ class InputItems {
 
   const ModelInfo& info_;
   const ModelRequest& request_;
+  bool announces_;
+  bool has_announced_ = false;
   std::set<std::string, std::less<>> announced_;
   Json::Array out_;
 };
@@ -151,14 +161,20 @@ class OpenAiResponses final : public Provider {
 
   const ModelInfo& info() const noexcept override { return info_; }
 
-  ProviderRequest request(const ModelRequest& request) const override {
-    InputItems items(info_, request);
+  ProviderRequest request(const ModelRequest& request, const ProviderNow& now) const override {
+    InputItems items(info_, request, now);
     for (const auto& message : request.messages) items.add(*message);
     Json body{{"model", info_.model}};
     if (!request.system.empty()) body["instructions"] = request.system;
+    ApiExtras extras;
+    if (items.has_announced()) extras.insert(ApiExtra::tool_changes);
     body["input"] = std::move(items).take();
-    if (request.tools && !request.tools->tools.empty()) {
-      body["tools"] = to_json(*request.tools, ModelApi::openai_responses);
+    auto tools = request.tools ? to_json(*request.tools, ModelApi::openai_responses) : Json::array();
+    if (info_.holds_deferred && now.without.contains(ApiExtra::tool_changes)) {
+      for (const auto* tool : named_tools(request)) tools.push_back(to_json(*tool, ModelApi::openai_responses));
+    }
+    if (tools.size() > 0) {
+      body["tools"] = std::move(tools);
       body["parallel_tool_calls"] = true;
     }
     body["stream"] = true;
@@ -174,7 +190,8 @@ class OpenAiResponses final : public Provider {
                                           {"schema", *request.answer_schema},
                                           {"strict", is_strict_schema(*request.answer_schema)}}}};
     }
-    return {.path = "/responses", .body = std::move(body), .framing = AnswerFraming::events};
+    return {
+        .path = "/responses", .body = std::move(body), .framing = AnswerFraming::events, .extras = std::move(extras)};
   }
 
   void authorize(HttpHeaders& headers, const Secret& key) const override {
@@ -185,8 +202,13 @@ class OpenAiResponses final : public Provider {
     return openai_responses_reader(info_, request);
   }
 
-  ProviderFailure failure(int status, std::string_view body, const ModelRequest& request) const override {
-    return openai_http_failure(status, body, [&] { return this->request(request).body; });
+  ProviderFailure failure(int status, std::string_view body, const ModelRequest& request,
+                          const ProviderNow& now) const override {
+    auto failure = openai_http_failure(status, body, [&] { return this->request(request, now).body; });
+    if (status == 400 && failure.tool.empty() && failure.message.contains("additional_tools")) {
+      failure.extra = ApiExtra::tool_changes;
+    }
+    return failure;
   }
 
  private:

@@ -13,6 +13,7 @@
 
 #include <patchbay/model.h>
 
+#include "agent/models/api_extras.h"
 #include "base/secret.h"
 #include "http/message.h"
 
@@ -29,6 +30,13 @@ struct ProviderRequest {
   HttpHeaders headers = {};  // without the key
   Json body = {};
   AnswerFraming framing = AnswerFraming::events;
+  ApiExtras extras = {};  // that it has in it
+};
+
+// What was learned of an API, and of a conversation with it, from the answers before.
+struct ProviderNow {
+  ApiExtras without = {};     // what it refuses
+  std::string previous = {};  // AnswerReader::id of the answer before, in the same conversation
 };
 
 // What came instead of an answer, as an HTTP error or inside of a stream.
@@ -39,6 +47,8 @@ struct ProviderFailure {
   bool too_long = false;     // the conversation is longer than the model can read
   // The tool (ModelTool::name) because of which the whole request was refused: the request is repeated without it.
   std::string tool = {};
+  // Likewise, and the request is repeated without it.
+  std::optional<ApiExtra> extra = {};
   bool operator==(const ProviderFailure&) const = default;
 };
 
@@ -55,19 +65,22 @@ class AnswerReader {
   virtual bool complete() const noexcept = 0;
   // Once, when the answer is complete or its stream has ended. A stream that was cut off is a failure with status 0.
   virtual std::expected<ModelAnswer, ProviderFailure> finish() = 0;
+  // What the provider calls this answer, where a later request can refer to it.
+  virtual std::string id() const { return {}; }
 };
 
 class Provider {
  public:
   virtual ~Provider() = default;
   virtual const ModelInfo& info() const noexcept = 0;
-  virtual ProviderRequest request(const ModelRequest& request) const = 0;
+  virtual ProviderRequest request(const ModelRequest& request, const ProviderNow& now = {}) const = 0;
   // Adds the key to a request as this provider wants it; not called without a key.
   virtual void authorize(HttpHeaders& headers, const Secret& key) const = 0;
   // For the answer to this request; `framing` is that of the request.
   virtual std::unique_ptr<AnswerReader> reader(const ModelRequest& request) const = 0;
-  // An answer whose status is not 2xx.
-  virtual ProviderFailure failure(int status, std::string_view body, const ModelRequest& request) const = 0;
+  // An answer whose status is not 2xx, to what request() made of the same.
+  virtual ProviderFailure failure(int status, std::string_view body, const ModelRequest& request,
+                                  const ProviderNow& now = {}) const = 0;
 };
 
 }  // namespace patchbay
