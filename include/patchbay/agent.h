@@ -118,6 +118,8 @@ struct AgentOptions {
   // Where conversations are kept (docs/agent.md); empty: nowhere. A conversation is locked by the process that has it.
   std::string state_directory = {};
   std::string resume = {};  // the id of one that is kept there
+  // The folder of its file, where that is not the one of the directory; for a sub-agent, beside its parent's.
+  std::string kept_in = {};
   // Tools of the program itself beside files and commands of the built-in server, which the program adds to the Host.
   bool sub_agents = true;
   std::size_t sub_agents_at_once = 4;

@@ -27,6 +27,9 @@ std::uint64_t first_call() {
   return (random | 1) << 20;
 }
 
+// One of a sub-agent that needs more is not kept any further.
+constexpr ConversationLimits limits_of_subs{.file = 64u << 20, .record = 16u << 20, .records = 20'000};
+
 ModelToolsOptions for_model(ModelToolsOptions options, const ModelInfo& info) {
   options.api = info.api;
   options.context_tokens = info.context_tokens;
@@ -119,6 +122,8 @@ Task<void> Agent::Impl::begin(Self self) {
   ConversationOptions options;
   options.state_directory = self->options_.state_directory;
   options.directory = self->options_.directory;
+  options.folder = self->options_.kept_in;
+  if (!options.folder.empty()) options.limits = limits_of_subs;
   options.model = self->model_->info().provider + ":" + self->model_->info().model;
   options.on_trouble = [weak = std::weak_ptr(self)](std::string text) {
     if (const auto impl = weak.lock()) impl->notice(std::move(text));
@@ -133,6 +138,7 @@ Task<void> Agent::Impl::begin(Self self) {
   co_await self->apart_->run(as_bool(self->model_tools_.begin()));
   if (self->stopped_) throw Error(Errc::closed, "the agent was stopped");
   self->conversation_ = std::move(conversation);
+  self->handles_ = self->conversation_->handles();
   if (self->options_.principal.empty()) self->host_.set_conversation(self->conversation_->id());
   co_await add_tools(self);
   if (self->stopped_) throw Error(Errc::closed, "the agent was stopped");
@@ -176,6 +182,19 @@ Task<void> Agent::Impl::add_tools(Self self) {
   sub.tell = [weak](AgentEvent event) {
     if (const auto impl = weak.lock()) impl->report(std::move(event));
   };
+  if (self->conversation_->is_kept()) {
+    sub.folder = [weak]() -> Task<std::string> {
+      const auto impl = weak.lock();
+      co_return impl ? co_await impl->conversation_->sub_folder() : std::string();
+    };
+    sub.known = [weak] {
+      const auto impl = weak.lock();
+      return impl ? impl->conversation_->subs() : std::vector<SubConversation>();
+    };
+    sub.keep = [weak](SubConversation one) -> Task<void> {
+      if (const auto impl = weak.lock()) co_await impl->conversation_->add_sub(std::move(one));
+    };
+  }
   sub.add_usage = [weak](ModelUsage usage) -> Task<void> {
     if (const auto impl = weak.lock()) co_await impl->conversation_->add_usage(std::move(usage));
   };

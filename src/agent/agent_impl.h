@@ -134,6 +134,7 @@ class Agent::Impl : public std::enable_shared_from_this<Agent::Impl> {
   std::vector<ServerInstructions> instructions_now() const;
   void take_told(std::vector<ModelPart>& parts);
   void take_news(std::vector<ModelPart>& parts);
+  void add_line_about_subs(std::string& text);
   static Task<void> append(Self self, Role role, std::vector<ModelPart> parts, ModelUsage usage = {});
 
   // tool_runs.cpp
@@ -210,9 +211,10 @@ class Agent::Impl : public std::enable_shared_from_this<Agent::Impl> {
   std::shared_ptr<const Catalog> now_of_, now_loaded_;  // of which now_ was made
   std::vector<std::string> now_own_;
   std::vector<ServerInstructions> now_instructions_;
-  std::map<std::string, std::string> handles_;  // of large results, by the id of the use
-  ModelUsage last_usage_;                       // of the newest answer
-  std::size_t asked_messages_ = 0;              // how many messages that request and its answer are
+  ResultHandles handles_;  // of large results, by the id of the use
+  bool told_subs_ = false;
+  ModelUsage last_usage_;           // of the newest answer
+  std::size_t asked_messages_ = 0;  // how many messages that request and its answer are
 };
 
 struct Agent::Impl::Called {

@@ -1,6 +1,7 @@
 #include "agent/sub_agents.h"
 
 #include <algorithm>
+#include <charconv>
 #include <map>
 #include <set>
 #include <utility>
@@ -26,6 +27,7 @@ constexpr std::size_t most_turns = 200;  // of one sub-agent
 constexpr std::size_t most_named = 60;   // definitions that the model is told of
 constexpr std::size_t longest_description = 300;
 constexpr std::size_t longest_name = 80;
+constexpr std::size_t most_kept = 1'000;  // conversations beside one
 
 Json described(std::string_view description) { return Json{{"type", "string"}, {"description", description}}; }
 
@@ -33,6 +35,14 @@ std::string word_of(const Json& arguments, std::string_view name) {
   const auto text = arguments[name].text();
   if (!text || trim(*text).empty()) throw Error(Errc::invalid_argument, fmt::format("\"{}\" is missing", name));
   return std::string(*text);
+}
+
+// "reviewer-2": 2.
+std::uint64_t number_of(std::string_view agent) {
+  const auto digits = agent.substr(agent.rfind('-') + 1);
+  std::uint64_t number = 0;
+  const auto [end, fault] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  return fault == std::errc() && end == digits.data() + digits.size() ? number : 0;
 }
 
 CallToolResult result_of(const AgentAnswer& answer) {
@@ -63,6 +73,7 @@ class SubAgents::Impl : public std::enable_shared_from_this<Impl> {
   // One that is at work.
   struct Run {
     std::string id;
+    std::string resumed;  // the conversation that it goes on with
     AgentDefinition definition;
     std::map<std::string, std::string, std::less<>> own;  // its own servers: name in the host → in the definition
     std::shared_ptr<Agent> agent;
@@ -72,6 +83,12 @@ class SubAgents::Impl : public std::enable_shared_from_this<Impl> {
       : host(h), options(std::move(o)), places(std::max<std::size_t>(options.parent.sub_agents_at_once, 1)) {
     const auto general = general_definition();
     if (!find(general.name)) options.definitions.insert(options.definitions.begin(), general);
+    // Names are not given twice, in whatever process.
+    for (const auto& one : known()) begun = std::max(begun, number_of(one.agent));
+  }
+
+  std::vector<SubConversation> known() const {
+    return options.known ? options.known() : std::vector<SubConversation>();
   }
 
   const AgentDefinition* find(std::string_view name) const {
@@ -80,6 +97,7 @@ class SubAgents::Impl : public std::enable_shared_from_this<Impl> {
   }
 
   static Task<CallToolResult> call(Self self, Json arguments);
+  std::shared_ptr<Run> run_of(const Json& arguments);
   static Task<AgentAnswer> work(Self self, std::shared_ptr<Run> run, std::string task);
   static Task<HookVerdict> ask_hooks(Self self, std::shared_ptr<Run> run, HookEvent event, Json facts);
   AgentOptions options_of(const std::shared_ptr<Run>& run) const;
@@ -184,8 +202,20 @@ Task<AgentAnswer> SubAgents::Impl::work(Self self, std::shared_ptr<Run> run, std
     model = self->options.parent.other_model(run->definition.model);
   }
   if (!model) model = self->options.model();
-  run->agent = std::make_shared<Agent>(self->host, std::move(model), self->options_of(run));
+  auto options = self->options_of(run);
+  const bool is_new = run->resumed.empty();
+  if (self->options.folder && (!is_new || self->known().size() < most_kept)) {
+    options.kept_in = co_await self->options.folder();
+    if (!options.kept_in.empty()) options.state_directory = self->options.parent.state_directory;
+    options.resume = run->resumed;
+  }
+  const bool is_kept = !options.state_directory.empty();
+  run->agent = std::make_shared<Agent>(self->host, std::move(model), std::move(options));
   co_await run->agent->begin();
+  // Before it does anything, so that what it did can be found whatever happens.
+  if (is_new && is_kept) {
+    co_await self->options.keep({.id = run->agent->id(), .agent = run->id, .definition = run->definition.name});
+  }
   auto before = co_await ask_hooks(self, run, HookEvent::subagent_start, Json::object());
   for (const auto& context : before.context) task += "\n\n" + context;
   for (std::size_t times = 0;; ++times) {
@@ -210,17 +240,38 @@ Task<HookVerdict> SubAgents::Impl::ask_hooks(Self self, std::shared_ptr<Run> run
   co_return verdict;
 }
 
-Task<CallToolResult> SubAgents::Impl::call(Self self, Json arguments) {
-  const auto task = word_of(arguments, "prompt");
+// Which one the model means: a new one, or one that has ended.
+std::shared_ptr<SubAgents::Impl::Run> SubAgents::Impl::run_of(const Json& arguments) {
+  auto run = std::make_shared<Run>();
   auto name = std::string(arguments["subagent_type"].text().value_or(general_definition().name));
-  const auto* definition = self->find(name);
+  if (const auto again = arguments["resume"].text(); again && !trim(*again).empty()) {
+    const auto all = known();
+    const auto before = std::ranges::find(all, trim(*again), &SubConversation::agent);
+    if (before == all.end()) {
+      throw Error(Errc::invalid_argument,
+                  fmt::format("no agent '{}' of this conversation is kept", clean_excerpt(*again, longest_name)));
+    }
+    run->id = before->agent;
+    run->resumed = before->id;
+    name = before->definition;
+    if (std::ranges::any_of(runs, [&](const auto& one) { return one->id == run->id; })) {
+      throw Error(Errc::invalid_argument, fmt::format("the agent '{}' is still at work", run->id));
+    }
+  }
+  const auto* definition = find(name);
   if (!definition) {
     throw Error(Errc::invalid_argument, fmt::format("there is no agent '{}'", clean_excerpt(name, longest_name)));
   }
-  const auto place = co_await self->places.acquire();
-  auto run = std::make_shared<Run>();
-  run->id = fmt::format("{}-{}", definition->name, ++self->begun);
+  if (run->id.empty()) run->id = fmt::format("{}-{}", definition->name, ++begun);
   run->definition = *definition;
+  return run;
+}
+
+Task<CallToolResult> SubAgents::Impl::call(Self self, Json arguments) {
+  const auto task = word_of(arguments, "prompt");
+  const auto place = co_await self->places.acquire();
+  auto run = self->run_of(arguments);
+  const auto* definition = &run->definition;
   self->runs.insert(run);
   self->tell(run->id, SubAgentBegun{.name = definition->name, .task = task});
   auto done = co_await as_result(work(self, run, task));
@@ -236,7 +287,15 @@ Task<CallToolResult> SubAgents::Impl::call(Self self, Json arguments) {
   self->tell(run->id, SubAgentEnded{.failed = !done || done->end != AgentAnswer::End::answered});
   self->run_ended.notify_all();
   co_await asio::this_coro::throw_if_cancelled(throws);
-  co_return result_of(value_or_throw(std::move(done)));
+  auto result = result_of(value_or_throw(std::move(done)));
+  if (std::ranges::any_of(self->known(), [&](const auto& one) { return one.agent == run->id; })) {
+    result.content.emplace_back(
+        TextContent{.text = fmt::format("[This was agent {0}; \"resume\": \"{0}\" goes on with it.]", run->id),
+                    .annotations = {},
+                    .meta = {},
+                    .extra = {}});
+  }
+  co_return result;
 }
 
 SubAgents::SubAgents(Host& host, SubAgentsOptions options) : impl_(std::make_shared<Impl>(host, std::move(options))) {}
@@ -282,6 +341,11 @@ AgentTool SubAgents::tool() const {
             {"subagent_type", Json{{"type", "string"}, {"enum", std::move(names)}, {"description", "which agent"}}}}},
       {"required", Json::array({"prompt"})},
       {"additionalProperties", false}};
+  if (impl_->options.known) {
+    tool.input_schema["properties"]["resume"] = described(
+        "an agent of this conversation that has ended, such as reviewer-1: it goes on with all it knows, and "
+        "the prompt is what it is told");
+  }
   auto call = [self = impl_](Json arguments, CallOptions) { return Impl::call(self, std::move(arguments)); };
   // What it changes, its own calls are asked about; the mode of its parent is its own.
   return {.tool = std::move(tool), .only_reads = true, .call = std::move(call)};

@@ -1,7 +1,8 @@
 // The tool "agent": the model gives a task to another agent, which has a conversation of its own, works until it is
 // content, and answers with its last words. It shares the Host and its connections, sees what its definition allows of
 // what its parent sees, and calls under its own principal. Servers that its definition declares itself are started for
-// it alone and end with it; nobody else sees them. It has no sub-agents. Cancelling the call ends it.
+// it alone and end with it; nobody else sees them. It has no sub-agents. Cancelling the call ends it. Its conversation
+// is kept beside its parent's where that one is, and it can go on later: with `resume` of the tool.
 // Owned by an Agent; loop thread only.
 #pragma once
 
@@ -13,6 +14,7 @@
 
 #include <patchbay/agent.h>
 
+#include "agent/conversation/record.h"
 #include "agent/definitions.h"
 
 namespace patchbay {
@@ -25,6 +27,10 @@ struct SubAgentsOptions {
   std::function<AgentMode()> mode = {};
   std::function<void(AgentEvent)> tell = {};
   std::function<Task<void>(ModelUsage)> add_usage = {};  // of one that has ended
+  // Where their conversations are kept, those that are known, and one more. Unset: they are not kept.
+  std::function<Task<std::string>()> folder = {};
+  std::function<std::vector<SubConversation>()> known = {};
+  std::function<Task<void>(SubConversation)> keep = {};
 };
 
 class SubAgents {

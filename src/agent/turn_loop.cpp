@@ -1,6 +1,7 @@
 // What the person says, up to the model's last word: asking, calling, telling, and asking again.
 #include <algorithm>
 #include <iterator>
+#include <ranges>
 
 #include <fmt/format.h>
 
@@ -8,6 +9,7 @@
 #include "agent/fit_request.h"
 #include "agent/system_text.h"
 #include "base/clock.h"
+#include "base/strings.h"
 #include "host/model/own_tools.h"
 #include "json/schema.h"
 
@@ -16,6 +18,7 @@ namespace {
 
 // Of a context, what a conversation may fill before it is made shorter.
 constexpr double full_share = 0.8;
+constexpr std::size_t most_subs_named = 20;
 
 std::vector<ModelToolUse> uses_of(const ModelMessage& message) {
   std::vector<ModelToolUse> out;
@@ -179,7 +182,21 @@ void Agent::Impl::take_news(std::vector<ModelPart>& parts) {
     news.text += plan_mode_text(options_.mode == AgentMode::plan);
   }
   told_mode_ = options_.mode;
+  add_line_about_subs(news.text);
   if (!news.text.empty()) parts.emplace_back(std::move(news));
+}
+
+// Once, where a conversation was taken up again: the calls that began them may have been cut off.
+void Agent::Impl::add_line_about_subs(std::string& text) {
+  if (options_.resume.empty() || !sub_agents_ || std::exchange(told_subs_, true)) return;
+  const auto& subs = conversation_->subs();
+  if (subs.empty()) return;
+  std::vector<std::string> names;
+  for (const auto& sub : subs | std::views::reverse | std::views::take(most_subs_named)) names.push_back(sub.agent);
+  if (!text.empty()) text += '\n';
+  text +=
+      fmt::format("Agents of this conversation that can go on (\"resume\" of the tool agent), the newest first: {}{}.",
+                  join(names, ", "), names.size() < subs.size() ? " and others" : "");
 }
 
 ModelRequest Agent::Impl::request() const {
@@ -202,7 +219,16 @@ Task<void> Agent::Impl::append(Self self, Role role, std::vector<ModelPart> part
   message->role = role;
   message->parts = std::move(parts);
   auto had = std::exchange(self->in_message_, {});
-  co_await self->conversation_->append(std::move(message), std::move(usage));
+  // So that whoever goes on with it knows where the large ones are.
+  ResultHandles handles;
+  for (const auto& part : message->parts) {
+    const auto* outcome = std::get_if<ModelToolOutcome>(&part);
+    if (const auto found = outcome ? self->handles_.find(outcome->id) : self->handles_.end();
+        found != self->handles_.end()) {
+      handles.insert(*found);
+    }
+  }
+  co_await self->conversation_->append(std::move(message), std::move(usage), std::move(handles));
   // From here on the conversation has these messages of channels, whatever happens to us.
   if (!had.empty()) (void)co_await as_result(self->host_.acknowledge_channel_messages(std::move(had)));
 }

@@ -1,10 +1,12 @@
 // A conversation that goes on in another agent, and calls that a hook put off. G1, P3.
 #include <filesystem>
 #include <fstream>
+#include <set>
 
 #include <fmt/format.h>
 
 #include "agent/conversation/record.h"
+#include "agent/models/script.h"
 #include "agent_scene.h"
 #include "settings/settings_file.h"
 #include "support/fails_with.h"
@@ -53,6 +55,71 @@ TEST_F(AgentResume, AnotherAgentGoesOnWhereOneStopped) {
     co_await agent.stop();
     co_await other.stop();
   });
+}
+
+// What was taken out of a conversation can be had again, in whatever process it is taken out.
+TEST_F(AgentResume, HandlesOfOldResultsAreKnownWhenTheConversationIsMadeShorterLater) {
+  host_options.state_directory = (kept.path() / "state").string();
+  model->then(calls({use("1", "mcp__s__big")})).then(says("seen"));
+  std::string handle;
+  run([&](Agent& agent) -> Task<void> {
+    (void)co_await agent.send({.text = "look"});
+    id = agent.id();
+    handle = results().at(0).result.handle;
+    EXPECT_THAT(handle, testing::StartsWith("@result:"));
+  });
+  agent_options.resume = id;
+  host_options = empty_options();
+  host_options.state_directory = (kept.path() / "state").string();
+  for (int i = 0; i < 4; ++i) model->then(says("and on " + std::to_string(i)));
+  model->then(says("the summary"));
+  run([&](Agent& agent) -> Task<void> {
+    for (int i = 0; i < 4; ++i) (void)co_await agent.send({.text = "go on"});
+    co_await agent.compact();
+    // In what is asked for the summary, or in what is left.
+    std::string all;
+    for (const ModelMessages& messages : {model->requests.back().messages, agent.messages()}) {
+      for (const auto& message : messages) {
+        for (const auto& outcome : outcomes_of(*message)) all += words(outcome);
+      }
+    }
+    EXPECT_THAT(all, HasSubstr("was taken out of the conversation; it is kept as " + handle));
+  });
+}
+
+TEST_F(AgentResume, AScriptsCallsHaveIdsThatTheConversationHasNotSeen) {
+  const auto script = [] {
+    return make_script_model("demo", R"({"turns": [
+      {"calls": [{"name": "mcp__s__look", "input": {"at": "x"}}, {"name": "mcp__s__look", "input": {"at": "y"}}]},
+      {"text": "done"}]})");
+  };
+  std::set<std::string> ids;
+  std::size_t uses = 0;
+  for (int life = 0; life < 3; ++life) {
+    Host own(empty_options());
+    own.add_server("s", server);
+    Agent agent(own, script(), agent_options);
+    run_task([&]() -> Task<void> {
+      co_await own.start();
+      co_await agent.begin();
+      (void)co_await agent.send({.text = "look"});
+      agent_options.resume = agent.id();
+      ids.clear();
+      uses = 0;
+      for (const auto& message : agent.messages()) {
+        for (const auto& part : message->parts) {
+          const auto* use = std::get_if<ModelToolUse>(&part);
+          if (!use) continue;
+          ids.insert(use->id);
+          ++uses;
+        }
+      }
+      co_await agent.stop();
+      co_await own.stop();
+    });
+  }
+  EXPECT_EQ(uses, 6u);
+  EXPECT_THAT(ids, SizeIs(6));
 }
 
 // A hook that is a tool, which says what the test says.

@@ -1,6 +1,11 @@
 // Sub-agents: their own conversation, their parent's connections, what their definition leaves. G2.
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <map>
 
+#include "agent/conversation/conversation.h"
+#include "agent/conversation/record.h"
 #include "agent_scene.h"
 #include "base/scope.h"
 #include "support/places.h"
@@ -9,6 +14,7 @@
 namespace patchbay::test {
 namespace {
 
+using testing::AllOf;
 using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -159,6 +165,133 @@ TEST_F(SubAgent, HasServersOfItsOwn) {
   EXPECT_FALSE(outcomes[0].is_error) << words(outcomes[0]);
   EXPECT_TRUE(outcomes[1].is_error);
   EXPECT_TRUE(outcomes_of(*model->requests[4].messages.back()).at(0).is_error);  // nobody else's
+}
+
+// ---- what they said is kept
+
+class KeptSubAgent : public SubAgent {
+ protected:
+  KeptSubAgent() {
+    agent_options.state_directory = (tree.path() / "state").string();
+    agent_options.directory = (tree.path() / "repo").string();
+  }
+  // By file name, each as its directory has it.
+  std::map<std::string, std::filesystem::path> files() const {
+    std::map<std::string, std::filesystem::path> out;
+    for (const auto& each : std::filesystem::recursive_directory_iterator(tree.path() / "state/conversations")) {
+      if (each.is_regular_file()) out.emplace(each.path().stem().string(), each.path());
+    }
+    return out;
+  }
+  static ReadConversation read(const std::filesystem::path& path) {
+    std::ifstream in(path);
+    const std::string text{std::istreambuf_iterator<char>(in), {}};
+    auto read = read_conversation(text, 1'000);
+    EXPECT_TRUE(read) << text;
+    return read ? std::move(*read) : ReadConversation();
+  }
+  std::string id;
+};
+
+TEST_F(KeptSubAgent, IsFoundFromItsParentsConversation) {
+  define("reviewer", "");
+  model->then(gives("reviewer", "look at the sky"))
+      .then(calls({use("a", "mcp__s__look", Json{{"at", "sky"}})}))
+      .then(says("it is blue"))
+      .then(says("blue, they say"));
+  run([&](Agent& agent) -> Task<void> {
+    (void)co_await agent.send({.text = "go"});
+    id = agent.id();
+    EXPECT_THAT(report(agent), AllOf(HasSubstr("it is blue"), HasSubstr("This was agent reviewer-1")));
+  });
+  const auto all = files();
+  ASSERT_THAT(all, SizeIs(2));
+  const auto parent = read(all.at(id));
+  ASSERT_THAT(parent.state.subs, SizeIs(1));
+  EXPECT_EQ(parent.state.subs[0].agent, "reviewer-1");
+  EXPECT_EQ(parent.state.subs[0].definition, "reviewer");
+  const auto file = all.at(parent.state.subs[0].id);
+  EXPECT_EQ(file.parent_path(), all.at(id).parent_path() / (id + ".agents"));
+  EXPECT_EQ(std::filesystem::status(file).permissions(), std::filesystem::perms(0600));
+  EXPECT_EQ(std::filesystem::status(file.parent_path()).permissions(), std::filesystem::perms(0700));
+  const auto theirs = read(file);
+  EXPECT_EQ(broken_rule(theirs.state.messages), "");
+  ASSERT_THAT(theirs.state.messages, SizeIs(4));
+  EXPECT_EQ(text_of(*theirs.state.messages.back()), "it is blue");
+  // It is nobody's conversation to go on with by itself.
+  run_task([&]() -> Task<void> {
+    const ConversationOptions options{.state_directory = agent_options.state_directory,
+                                      .directory = agent_options.directory};
+    EXPECT_THAT(co_await Conversation::list(options), SizeIs(1));
+    EXPECT_FALSE(co_await as_result(Conversation::open(options, theirs.head.id)));
+  });
+}
+
+TEST_F(KeptSubAgent, GoesOnAlsoWhenItsParentWasTakenUpAgain) {
+  define("reviewer", "");
+  model->then(gives("reviewer", "look at the sky")).then(says("it is blue")).then(says("blue, they say"));
+  run([&](Agent& agent) -> Task<void> {
+    (void)co_await agent.send({.text = "go"});
+    id = agent.id();
+  });
+  agent_options.resume = id;
+  host_options = empty_options();
+  host_options.config->home = (tree.path() / "home").string();
+  host_options.config->config_dir = (tree.path() / "home/.config/patchbay").string();
+  host_options.config->cwd = (tree.path() / "repo").string();
+  model->then(calls({use("2", "agent", Json{{"prompt", "are you sure?"}, {"resume", "reviewer-1"}}),
+                     use("3", "agent", Json{{"prompt", "x"}, {"resume", "reviewer-7"}}),
+                     use("4", "agent", Json{{"prompt", "y"}, {"subagent_type", "reviewer"}})}));
+  const auto answering = [](const ModelRequest& request) -> Task<ModelAnswer> {
+    co_return says(request.messages.size() > 1 ? "quite sure" : "a new one");
+  };
+  model->then(answering).then(answering).then(says("good"));
+  run([&](Agent& agent) -> Task<void> {
+    (void)co_await agent.send({.text = "and?"});
+    const auto outcomes = outcomes_of(*agent.messages().at(6));
+    EXPECT_THAT(outcomes, SizeIs(3));
+    EXPECT_THAT(words(outcomes.at(0)), AllOf(HasSubstr("quite sure"), HasSubstr("reviewer-1")));
+    EXPECT_THAT(words(outcomes.at(1)), HasSubstr("no agent 'reviewer-7'"));
+    EXPECT_THAT(words(outcomes.at(2)), AllOf(HasSubstr("a new one"), HasSubstr("reviewer-2"))) << "no name twice";
+    EXPECT_THAT(news_of(*agent.messages().at(4)), HasSubstr("can go on (\"resume\" of the tool agent)"));
+    EXPECT_THAT(news_of(*agent.messages().at(4)), HasSubstr("reviewer-1"));
+  });
+  EXPECT_THAT(read(files().at(id)).state.subs, SizeIs(2));
+}
+
+TEST_F(KeptSubAgent, ThatWasKilledAtWorkIsRepairedWhenItGoesOn) {
+  define("reviewer", "");
+  model->then(gives("reviewer", "do it")).then(calls({use("a", "mcp__s__hang"), use("b", "mcp__s__look")}));
+  run([&](Agent& agent) -> Task<void> {
+    Scope scope(co_await asio::this_coro::executor);
+    auto sending = [&]() -> Task<void> { (void)co_await agent.send({.text = "go"}); };
+    scope.start(sending());
+    while (hanging == 0) co_await hangs.wait();
+    id = agent.id();
+    // What a process that dies now leaves of both.
+    const auto all = files();
+    EXPECT_THAT(all, SizeIs(2));
+    std::filesystem::copy(tree.path() / "state", tree.path() / "left", std::filesystem::copy_options::recursive);
+    agent.interrupt_turn();
+    co_await scope.join();
+  });
+  agent_options.state_directory = (tree.path() / "left").string();
+  agent_options.resume = id;
+  host_options = empty_options();
+  host_options.config->home = (tree.path() / "home").string();
+  host_options.config->config_dir = (tree.path() / "home/.config/patchbay").string();
+  host_options.config->cwd = (tree.path() / "repo").string();
+  model->then(calls({use("2", "agent", Json{{"prompt", "go on"}, {"resume", "reviewer-1"}})}))
+      .then([](const ModelRequest& request) -> Task<ModelAnswer> {
+        EXPECT_EQ(broken_rule(request.messages), "");
+        EXPECT_THAT(outcomes_of(*request.messages.at(2)), SizeIs(2));
+        co_return says("done now");
+      })
+      .then(says("good"));
+  run([&](Agent& agent) -> Task<void> {
+    EXPECT_EQ((co_await agent.send({.text = "what happened?"})).text, "good");
+    EXPECT_THAT(words(outcomes_of(*agent.messages().at(4)).at(0)), HasSubstr("done now"));
+  });
 }
 
 TEST_F(SubAgent, OfARepositoryAsksAboutItsServers) {

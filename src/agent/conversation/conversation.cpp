@@ -44,6 +44,17 @@ Task<std::chrono::sys_seconds> current_time() {
   co_return std::chrono::floor<std::chrono::seconds>(clock.wall());
 }
 
+// What helper threads need of the options.
+struct Place {
+  explicit Place(const ConversationOptions& options)
+      : state_directory(options.state_directory), directory(options.directory), only_folder(options.folder) {}
+  std::string folder() const {
+    return only_folder.empty() ? conversation_folder(state_directory, directory) : only_folder;
+  }
+  std::string state_directory, directory;
+  std::string only_folder;
+};
+
 ConversationOptions settled(ConversationOptions options) {
   if (options.directory.empty()) {
     std::error_code error;
@@ -117,9 +128,8 @@ class Conversation::Impl : public std::enable_shared_from_this<Impl> {
       auto work = [to = file, lines = std::move(lines)] { return to->add(lines); };
       co_return co_await on_disk(std::move(work));
     }
-    auto work = [state_directory = options.state_directory, directory = options.directory, id = head.id,
-                 lines = std::move(lines)] {
-      return ConversationFile::make(conversation_folder(state_directory, directory), id, lines);
+    auto work = [place = Place(options), id = head.id, lines = std::move(lines)] {
+      return ConversationFile::make(place.folder(), id, lines);
     };
     auto made = co_await on_disk(std::move(work));
     if (!made) co_return std::unexpected(std::move(made).error());
@@ -164,11 +174,10 @@ std::unique_ptr<Conversation> Conversation::make(ConversationOptions options) {
 
 Task<std::unique_ptr<Conversation>> Conversation::open(ConversationOptions options, std::string id) {
   options = settled(std::move(options));
-  auto work = [state_directory = options.state_directory, directory = options.directory, id,
-               limits = options.limits]() -> Result<ConversationFile::Opened> {
-    const auto path = state_directory.empty()
-                          ? std::nullopt
-                          : ConversationFile::find(conversation_folder(state_directory, directory), id);
+  auto work = [place = Place(options), limits = options.limits, id]() -> Result<ConversationFile::Opened> {
+    using Where = ConversationFile::Where;
+    const auto where = place.only_folder.empty() ? Where::here_or_beside : Where::here;
+    const auto path = place.state_directory.empty() ? std::nullopt : ConversationFile::find(place.folder(), id, where);
     if (!path) {
       return fail(Errc::invalid_argument,
                   fmt::format("there is no conversation {}", clean_excerpt(id, longest_id_shown)));
@@ -182,7 +191,8 @@ Task<std::unique_ptr<Conversation>> Conversation::open(ConversationOptions optio
   impl->file = std::move(opened.file);
   if (!impl->file) impl->give_up(opened.trouble);
   std::vector<ConversationRecord> first{ConversationOpened{co_await current_time(), ::getpid()}};
-  if (auto closing = closing_message(impl->state.messages)) first.emplace_back(MessageAdded{std::move(closing)});
+  if (auto closing = closing_message(impl->state.messages))
+    first.emplace_back(MessageAdded{std::move(closing), {}, {}});
   co_await impl->add(impl, std::move(first));
   co_return std::make_unique<Conversation>(std::move(impl));
 }
@@ -190,9 +200,7 @@ Task<std::unique_ptr<Conversation>> Conversation::open(ConversationOptions optio
 Task<std::vector<KeptConversation>> Conversation::list(ConversationOptions options, std::size_t most) {
   options = settled(std::move(options));
   if (options.state_directory.empty()) co_return std::vector<KeptConversation>();
-  auto work = [state_directory = options.state_directory, directory = options.directory, most] {
-    return list_conversations(conversation_folder(state_directory, directory), most);
-  };
+  auto work = [place = Place(options), most] { return list_conversations(place.folder(), most); };
   co_return co_await on_disk(std::move(work));
 }
 
@@ -202,9 +210,27 @@ const std::vector<std::shared_ptr<const ModelMessage>>& Conversation::messages()
 }
 const ModelUsage& Conversation::usage() const noexcept { return impl_->state.usage; }
 bool Conversation::is_kept() const noexcept { return impl_->kept; }
+const ResultHandles& Conversation::handles() const noexcept { return impl_->state.handles; }
+const std::vector<SubConversation>& Conversation::subs() const noexcept { return impl_->state.subs; }
 
-Task<void> Conversation::append(std::shared_ptr<const ModelMessage> message, ModelUsage usage) {
-  std::vector<ConversationRecord> records{MessageAdded{std::move(message), std::move(usage)}};
+Task<void> Conversation::append(std::shared_ptr<const ModelMessage> message, ModelUsage usage, ResultHandles handles) {
+  std::vector<ConversationRecord> records{MessageAdded{std::move(message), std::move(usage), std::move(handles)}};
+  return impl_->add(impl_, std::move(records));
+}
+
+Task<std::string> Conversation::sub_folder() const {
+  const auto impl = impl_;
+  if (!impl->kept) co_return std::string();
+  // Beside the file, which may be in another folder than a new one would be.
+  if (impl->file) co_return fmt::format("{}/{}.agents", impl->file->folder(), impl->head.id);
+  auto work = [place = Place(impl->options), id = impl->head.id] {
+    return fmt::format("{}/{}.agents", place.folder(), id);
+  };
+  co_return co_await on_disk(std::move(work));
+}
+
+Task<void> Conversation::add_sub(SubConversation sub) {
+  std::vector<ConversationRecord> records{std::move(sub)};
   return impl_->add(impl_, std::move(records));
 }
 
@@ -220,7 +246,8 @@ Task<void> Conversation::replace(std::vector<std::shared_ptr<const ModelMessage>
 
 Task<void> Conversation::defer(std::vector<std::string> ids) {
   std::vector<ConversationRecord> records;
-  if (auto closing = closing_message(impl_->state.messages)) records.emplace_back(MessageAdded{std::move(closing)});
+  if (auto closing = closing_message(impl_->state.messages))
+    records.emplace_back(MessageAdded{std::move(closing), {}, {}});
   records.emplace_back(CallsDeferred{std::move(ids)});
   return impl_->add(impl_, std::move(records));
 }

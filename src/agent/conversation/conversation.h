@@ -7,6 +7,9 @@
 // messages() is always something a model can be given. While it is open the file is locked: two processes never write
 // the same conversation.
 //
+// Those of sub-agents are files of the same kind in a folder beside it, `<id>.agents/`, and the file names them
+// (SubConversation). They are no conversations of the directory: list() and open() do not find them there.
+//
 // A disk that is full, or a folder that cannot be written, ends the keeping and not the conversation: it goes on in
 // memory, and ConversationOptions::on_trouble is told once.
 #pragma once
@@ -23,6 +26,8 @@
 #include <patchbay/model.h>
 #include <patchbay/task.h>
 
+#include "agent/conversation/record.h"
+
 namespace patchbay {
 
 struct ConversationLimits {
@@ -34,7 +39,9 @@ struct ConversationLimits {
 struct ConversationOptions {
   std::string state_directory = {};  // empty: kept nowhere
   std::string directory = {};        // what the conversation is about; empty: the current one
-  std::string model = {};            // "provider:name"; for people
+  // Where its file is, and no other place is looked at; empty: the folder of the directory. See sub_folder().
+  std::string folder = {};
+  std::string model = {};  // "provider:name"; for people
   // Why it is not kept any more, for the person, in one line. Called on the loop, at most once.
   std::function<void(std::string)> on_trouble = {};
   ConversationLimits limits = {};
@@ -74,16 +81,22 @@ class Conversation {
   const std::vector<std::shared_ptr<const ModelMessage>>& messages() const noexcept;
   const ModelUsage& usage() const noexcept;  // of all that was asked for it, in every process
   bool is_kept() const noexcept;             // false as soon as anything went wrong with the file
+  const ResultHandles& handles() const noexcept;
+  const std::vector<SubConversation>& subs() const noexcept;
 
   // Adds a message, at once to messages() and in the order of the calls to the file; returns when the disk has it.
   // Cancelling does not undo it. Neighbours of one role become one message, and a use that the message behind it says
   // nothing about is interrupted until an outcome comes after all, so outcomes can be added one by one: repair.h has
   // the rules. `usage`: of the request that was answered by it. What goes wrong with the file is on_trouble's.
-  Task<void> append(std::shared_ptr<const ModelMessage> message, ModelUsage usage = {});
+  Task<void> append(std::shared_ptr<const ModelMessage> message, ModelUsage usage = {}, ResultHandles handles = {});
   // What was asked besides, for a summary, say.
   Task<void> add_usage(ModelUsage usage);
   // The conversation is this from now on: it was shortened. The file keeps what was before, for people.
   Task<void> replace(std::vector<std::shared_ptr<const ModelMessage>> messages);
+
+  // Where conversations of sub-agents are kept; empty where this one is not.
+  Task<std::string> sub_folder() const;
+  Task<void> add_sub(SubConversation sub);
 
   // Calls that are to be made later, on purpose (AgentAnswer::End::deferred): uses of the newest assistant's message.
   // They are remembered, also in the file, until a message has an outcome for them or says something else. Until then

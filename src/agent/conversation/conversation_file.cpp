@@ -102,11 +102,16 @@ Result<std::shared_ptr<ConversationFile>> ConversationFile::make(const std::stri
   return std::shared_ptr<ConversationFile>(new ConversationFile(path, std::move(fd), lines.size()));
 }
 
-std::optional<std::string> ConversationFile::find(const std::string& folder, const std::string& id) {
+std::string_view ConversationFile::folder() const noexcept {
+  return std::string_view(path_).substr(0, path_.rfind('/'));
+}
+
+std::optional<std::string> ConversationFile::find(const std::string& folder, const std::string& id, Where where) {
   if (!is_conversation_id(id)) return std::nullopt;
   const auto name = id + std::string(ending);
   std::error_code error;
   if (auto here = fs::path(folder) / name; fs::is_regular_file(here, error)) return here.string();
+  if (where == Where::here) return std::nullopt;
   std::size_t seen = 0;
   for (fs::directory_iterator at(fs::path(folder).parent_path(), error), end; !error && at != end;
        at.increment(error)) {

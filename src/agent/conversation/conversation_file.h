@@ -27,8 +27,10 @@ class ConversationFile {
   // A new file with these lines in it, and its lock. It has its name only when all of them are on the disk.
   static Result<std::shared_ptr<ConversationFile>> make(const std::string& folder, const std::string& id,
                                                         std::string_view lines);
-  // Where it is, in this folder or in one beside it. Nothing: nowhere.
-  static std::optional<std::string> find(const std::string& folder, const std::string& id);
+  enum class Where : std::uint8_t { here, here_or_beside };
+  // Where it is, in this folder or also in one beside it. Nothing: nowhere.
+  static std::optional<std::string> find(const std::string& folder, const std::string& id,
+                                         Where where = Where::here_or_beside);
 
   struct Opened {
     std::shared_ptr<ConversationFile> file;  // null: it can be read and not be written
@@ -42,6 +44,7 @@ class ConversationFile {
   Result<void> add(std::string_view lines);
 
   std::uint64_t size() const noexcept { return size_; }
+  std::string_view folder() const noexcept;
 
  private:
   ConversationFile(std::string path, Fd fd, std::uint64_t size)

@@ -31,6 +31,11 @@ std::chrono::sys_seconds read_time(const Json& json) {
 Json written(const MessageAdded& record) {
   Json json{{"message", to_json(*record.message)}};
   if (record.usage != ModelUsage()) json["usage"] = to_json(record.usage);
+  if (!record.handles.empty()) {
+    auto handles = Json::object();
+    for (const auto& [id, handle] : record.handles) handles[id] = handle;
+    json["handles"] = std::move(handles);
+  }
   return json;
 }
 Json written(const UsageAdded& record) { return Json{{"usage", to_json(record.usage)}}; }
@@ -43,6 +48,9 @@ Json written(const CallsDeferred& record) {
   auto ids = Json::array();
   for (const auto& id : record.ids) ids.push_back(id);
   return Json{{"deferred", std::move(ids)}};
+}
+Json written(const SubConversation& record) {
+  return Json{{"subAgent", Json{{"id", record.id}, {"agent", record.agent}, {"definition", record.definition}}}};
 }
 Json written(const ConversationOpened& record) {
   return Json{{"opened", Json{{"time", record.time.time_since_epoch().count()}, {"pid", record.pid}}}};
@@ -84,6 +92,7 @@ void applied(ConversationState& state, const MessageAdded& record) {
     if (state.words.empty()) state.words = clean_excerpt(text_of(message), longest_words);
   }
   add_message(state.messages, record.message);
+  for (const auto& [id, handle] : record.handles) state.handles.insert_or_assign(id, handle);
 }
 void applied(ConversationState& state, const UsageAdded& record) { add(state.usage, record.usage); }
 void applied(ConversationState& state, const MessagesReplaced& record) {
@@ -91,6 +100,7 @@ void applied(ConversationState& state, const MessagesReplaced& record) {
   state.deferred.clear();
 }
 void applied(ConversationState& state, const CallsDeferred& record) { state.deferred = record.ids; }
+void applied(ConversationState& state, const SubConversation& record) { state.subs.push_back(record); }
 void applied(ConversationState&, const ConversationOpened&) {}
 
 }  // namespace
@@ -133,7 +143,11 @@ Result<ConversationRecord> read_record(std::string_view line) {
   if (const auto* message = json->find("message")) {
     auto read = read_shared(*message);
     if (!read) return std::unexpected(std::move(read).error());
-    return MessageAdded{std::move(*read), std::move(*counted)};
+    MessageAdded record{std::move(*read), std::move(*counted), {}};
+    for (const auto& [id, handle] : (*json)["handles"].members()) {
+      if (const auto text = handle.text()) record.handles.insert_or_assign(std::string(id), std::string(*text));
+    }
+    return record;
   }
   if (const auto* replaced = json->find("replaced"); replaced && replaced->is_array()) {
     MessagesReplaced record;
@@ -147,6 +161,13 @@ Result<ConversationRecord> read_record(std::string_view line) {
   if (const auto* deferred = json->find("deferred"); deferred && deferred->is_array()) {
     CallsDeferred record;
     for (const auto& id : deferred->items()) record.ids.emplace_back(id.text().value_or(""));
+    return record;
+  }
+  if (const auto* sub = json->find("subAgent")) {
+    const auto text = [&](std::string_view name) { return std::string((*sub)[name].text().value_or("")); };
+    SubConversation record{.id = text("id"), .agent = text("agent"), .definition = text("definition")};
+    // The id is the name of a file.
+    if (!is_conversation_id(record.id)) return broken("a sub-agent without a conversation");
     return record;
   }
   if (const auto* opened = json->find("opened")) {

@@ -5,6 +5,9 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -27,9 +30,12 @@ struct ConversationHead {
   bool operator==(const ConversationHead&) const = default;
 };
 
+using ResultHandles = std::map<std::string, std::string, std::less<>>;  // of large results, by the id of their use
+
 struct MessageAdded {
   std::shared_ptr<const ModelMessage> message;  // never null
   ModelUsage usage = {};
+  ResultHandles handles = {};  // of the outcomes in it
 };
 struct UsageAdded {
   ModelUsage usage;
@@ -41,12 +47,20 @@ struct MessagesReplaced {
 struct CallsDeferred {
   std::vector<std::string> ids;
 };
+// A sub-agent began, whose conversation is in a file of its own.
+struct SubConversation {
+  std::string id = {};          // of that conversation
+  std::string agent = {};       // "reviewer-2", as the model and the person know it
+  std::string definition = {};  // "reviewer"
+  bool operator==(const SubConversation&) const = default;
+};
 // Another process has taken the conversation up.
 struct ConversationOpened {
   std::chrono::sys_seconds time = {};
   std::int64_t pid = 0;
 };
-using ConversationRecord = std::variant<MessageAdded, UsageAdded, MessagesReplaced, CallsDeferred, ConversationOpened>;
+using ConversationRecord =
+    std::variant<MessageAdded, UsageAdded, MessagesReplaced, CallsDeferred, SubConversation, ConversationOpened>;
 
 // One line each, with the newline behind it.
 std::string write_head(const ConversationHead& head);
@@ -61,6 +75,8 @@ struct ConversationState {
   std::vector<std::string> deferred;  // ids of uses of the newest assistant's message
   std::size_t turns = 0;              // messages in which the person says something
   std::string words;                  // the beginning of the first of them, cleaned, on one line
+  ResultHandles handles;              // of all that was said in it, also of what was shortened since
+  std::vector<SubConversation> subs;  // in the order in which they began
 
   void apply(const ConversationRecord& record);
 };

@@ -1,6 +1,7 @@
 #include "agent/models/script.h"
 
 #include <algorithm>
+#include <charconv>
 #include <utility>
 
 #include <fmt/format.h>
@@ -9,6 +10,8 @@
 
 namespace patchbay {
 namespace {
+
+constexpr std::string_view call_prefix = "script_";
 
 struct ScriptFile {
   const std::string& name;
@@ -99,6 +102,7 @@ class ScriptModel final : public Model {
     if (request.messages.empty()) throw Error(Errc::invalid_argument, "there is no message to answer");
     const auto next = next_script_turn(turns_, played_, *request.messages.back());
     if (!next) throw Error(Errc::limit, "the script has no answer left for this message");
+    go_on_counting(request);
     played_[*next] = true;
     const ScriptTurn& turn = turns_[*next];
     if (!turn.error.empty()) throw Error(Errc::http, turn.error);
@@ -121,7 +125,7 @@ class ScriptModel final : public Model {
     }
     for (const auto& call : turn.calls) {
       auto use = call;
-      use.id = fmt::format("script_{}", ++calls_);
+      use.id = fmt::format("{}{}", call_prefix, ++calls_);
       use.name = whole_name(request, use.name);
       tell(ModelToolBegun{use.id, use.name});
       answer.message.parts.emplace_back(std::move(use));
@@ -132,6 +136,20 @@ class ScriptModel final : public Model {
   }
 
  private:
+  // A conversation that was taken up again has calls of this script already.
+  void go_on_counting(const ModelRequest& request) {
+    for (const auto& message : request.messages) {
+      for (const auto& part : message->parts) {
+        const auto* use = std::get_if<ModelToolUse>(&part);
+        if (!use || !use->id.starts_with(call_prefix)) continue;
+        const auto digits = std::string_view(use->id).substr(call_prefix.size());
+        std::uint64_t number = 0;
+        const auto [end, fault] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+        if (fault == std::errc() && end == digits.data() + digits.size()) calls_ = std::max(calls_, number);
+      }
+    }
+  }
+
   ModelInfo info_;
   std::vector<ScriptTurn> turns_;
   std::vector<bool> played_;
