@@ -214,6 +214,7 @@ Task<void> Agent::Impl::stop(Self self) {
   self->told_event_.notify_all();
   if (self->apart_) self->apart_->end(Error(Errc::closed, "the agent was stopped"));
   self->listening_.cancel();
+  self->idle_reminder_.cancel();
   if (self->scope_) (void)co_await as_result(self->scope_->join());
   co_await end_session(self);
   (void)co_await as_result(self->model_tools_.stop());
@@ -239,6 +240,7 @@ Task<T> Agent::Impl::alone(Self self, Task<T> work) {
   if (self->stopped_) throw Error(Errc::closed, "the agent was stopped");
   if (self->busy_) throw Error(Errc::invalid_argument, "the agent is still at work on something else");
   self->busy_ = true;
+  self->idle_reminder_.cancel();
   self->ending_ = Ending::none;
   auto outcome = std::make_shared<Outcome<T>>();
   auto free = [self] {
@@ -283,7 +285,10 @@ Task<AgentAnswer> Agent::Impl::send(Self self, AgentInput input) {
   if (nothing && self->told_.empty() && self->conversation_->deferred().empty()) {
     throw Error(Errc::invalid_argument, "there is nothing to send");
   }
-  co_return co_await alone(self, turn(self, std::move(input)));
+  auto answer = co_await alone(self, turn(self, std::move(input)));
+  const bool waits_for_person = self->options_.principal.empty() && !self->stopped_ && !self->busy_;
+  if (waits_for_person) self->idle_reminder_ = self->scope_->spawn(remind_of_idleness(self));
+  co_return answer;
 }
 
 Task<void> Agent::Impl::compact(Self self) {

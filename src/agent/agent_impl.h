@@ -148,7 +148,11 @@ class Agent::Impl : public std::enable_shared_from_this<Agent::Impl> {
   static Task<CallToolResult> send_call(Self self, std::shared_ptr<ToolRun> run);
 
   // shorten.cpp
-  enum class Wanted : std::uint8_t { by_person, by_need };
+  enum class Wanted : std::uint8_t {
+    by_person,
+    by_size,      // it is about to be too long
+    by_provider,  // it is
+  };
   static Task<bool> shorten(Self self, bool summarise, Wanted wanted);
   std::size_t tokens_now() const;
 
@@ -159,6 +163,8 @@ class Agent::Impl : public std::enable_shared_from_this<Agent::Impl> {
   // What goes with the message. Errc::denied: it is not sent.
   static Task<std::vector<ModelPart>> admit(Self self, std::string text);
   static Task<bool> may_shorten(Self self, Wanted wanted);
+  // Tells them that the person is waited for, once that takes long.
+  static Task<void> remind_of_idleness(Self self);
   // What the model reads and goes on with; empty: it is done.
   static Task<std::string> reason_to_go_on(Self self, std::string last_words, std::size_t times);
 
@@ -213,6 +219,12 @@ class Agent::Impl : public std::enable_shared_from_this<Agent::Impl> {
   std::vector<ServerInstructions> now_instructions_;
   ResultHandles handles_;  // of large results, by the id of the use
   bool told_subs_ = false;
+  struct Refused {
+    std::size_t tokens = 0;
+    std::size_t messages = 0;
+  };
+  std::optional<Refused> refused_shortening_;  // by a hook, and how long the conversation was then
+  Spawned idle_reminder_;
   ModelUsage last_usage_;           // of the newest answer
   std::size_t asked_messages_ = 0;  // how many messages that request and its answer are
 };

@@ -16,6 +16,10 @@ using namespace std::chrono_literals;
 
 // Whoever ends a program waits for them.
 constexpr auto longest_end = 5s;
+// A conversation grows by such a part of the context before a hook that kept it as it is is asked once more.
+constexpr std::size_t growth_parts = 20;
+// How long the person is waited for before somebody else is told.
+constexpr auto idle_time = 60s;
 
 }  // namespace
 
@@ -55,13 +59,32 @@ Task<std::vector<ModelPart>> Agent::Impl::admit(Self self, std::string text) {
   co_return parts;
 }
 
+// A hook that has refused is not asked again with every request: only when it is about more, or when the provider says
+// that there is no other way.
 Task<bool> Agent::Impl::may_shorten(Self self, Wanted wanted) {
   const std::string trigger = wanted == Wanted::by_person ? "manual" : "auto";
+  const Refused now{.tokens = self->tokens_now(), .messages = self->messages().size()};
+  if (const auto& before = self->refused_shortening_; before && wanted != Wanted::by_person) {
+    const bool is_longer = wanted == Wanted::by_provider
+                               ? now.messages > before->messages
+                               : now.tokens >= before->tokens + self->model_->info().context_tokens / growth_parts;
+    if (!is_longer) co_return false;
+  }
   auto verdict = co_await ask_hooks(self, HookEvent::pre_compact, trigger,
                                     Json{{"trigger", trigger}, {"custom_instructions", ""}});
   if (verdict.decision != HookDecision::deny) co_return true;
+  if (wanted != Wanted::by_person) self->refused_shortening_ = now;
   self->notice(denial_line("the conversation was not made shorter", verdict));
   co_return false;
+}
+
+Task<void> Agent::Impl::remind_of_idleness(Self self) {
+  if (!co_await as_result(sleep_for(idle_time))) co_return;
+  auto said = co_await as_result(
+      ask_agent_hooks(self->host_, HookEvent::notification, "idle_prompt",
+                      Json{{"message", "Patchbay is waiting for your input"}, {"notification_type", "idle_prompt"}}));
+  if (!said) co_return;
+  for (auto& text : said->notices) self->notice(std::move(text));
 }
 
 Task<std::string> Agent::Impl::reason_to_go_on(Self self, std::string last_words, std::size_t times) {

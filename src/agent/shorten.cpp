@@ -63,6 +63,7 @@ Task<bool> Agent::Impl::shorten(Self self, bool summarise, Wanted wanted) {
   }
   if (tokens_of(shorter) >= old_tokens) co_return false;
   co_await self->conversation_->replace(std::move(shorter));
+  self->refused_shortening_.reset();
   // A new beginning: providers keep nothing of the old one.
   self->offer_ = self->offer_.anew(self->growth());
   self->last_usage_ = {};

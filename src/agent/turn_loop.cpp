@@ -250,7 +250,7 @@ void Agent::Impl::heard_model(const ModelEvent& event, Turn& turn) const {
 Task<Result<ModelAnswer>> Agent::Impl::ask(Self self, std::shared_ptr<Turn> turn) {
   const auto limit = self->model_->info().context_tokens;
   if (static_cast<double>(self->tokens_now()) > full_share * static_cast<double>(limit)) {
-    (void)co_await shorten(self, false, Wanted::by_need);
+    (void)co_await shorten(self, false, Wanted::by_size);
   }
   for (;;) {
     self->freeze();
@@ -272,7 +272,7 @@ Task<Result<ModelAnswer>> Agent::Impl::ask(Self self, std::shared_ptr<Turn> turn
     // Old results first; where that was not enough, a summary.
     if (turn->shortened == 2) co_return asked;
     if (asked) co_await self->conversation_->add_usage(asked->usage);
-    if (!co_await shorten(self, ++turn->shortened == 2, Wanted::by_need)) co_return asked;
+    if (!co_await shorten(self, ++turn->shortened == 2, Wanted::by_provider)) co_return asked;
   }
 }
 

@@ -30,7 +30,8 @@ bool is_end(HookEvent event) noexcept { return event == HookEvent::stop || event
 
 // Where a hook can only tell something.
 bool only_tells(HookEvent event) noexcept {
-  return event == HookEvent::session_start || event == HookEvent::session_end || event == HookEvent::subagent_start;
+  return event == HookEvent::session_start || event == HookEvent::session_end || event == HookEvent::subagent_start ||
+         event == HookEvent::notification;
 }
 
 class AnswerReader {

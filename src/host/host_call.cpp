@@ -47,6 +47,8 @@ struct Withdraw {
 Task<void> Host::Impl::put_question(std::shared_ptr<Impl> self, PermissionQuestion question,
                                     std::shared_ptr<Completion<Result<bool>>> answer) {
   auto turn = co_await self->asking_->queue().acquire();
+  const Withdraw reminder(
+      self->remind("permission_prompt", fmt::format("Patchbay needs your permission to use {}", question.tool.name)));
   answer->set(co_await as_result(self->questions_->run(ask(self->options_.permission.ask, std::move(question)))));
 }
 

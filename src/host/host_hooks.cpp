@@ -7,6 +7,7 @@
 
 #include "base/as_result.h"
 #include "base/strings.h"
+#include "base/timeout.h"
 #include "hooks/hook_input.h"
 #include "host/host_impl.h"
 #include "permission/decide.h"
@@ -23,6 +24,8 @@ namespace {
 // asks again, without saying for which call.
 constexpr std::size_t most_at_hooks = 16;
 constexpr std::size_t longest_shown = 300;
+// How long a question waits for the person before hooks hear of it.
+constexpr auto before_reminder = std::chrono::seconds(6);
 
 // Sets the answer of hooks that were never asked, or not to their end.
 struct Unasked {
@@ -307,6 +310,22 @@ Task<HookVerdict> Host::Impl::ask_agent_hooks(std::shared_ptr<Impl> self, HookEv
   co_return co_await self->ask_hooks(event, std::move(hooks), std::move(input));
 }
 
+// For whoever is not at the screen: a question that waits. Ends with what it returns, but for hooks that have begun.
+Spawned Host::Impl::remind(std::string type, std::string message) {
+  if (!scope_ || hooks_.about_agent(HookEvent::notification, type).empty()) return {};
+  return scope_->spawn([](std::weak_ptr<Impl> self, std::string kind, std::string text) -> Task<void> {
+    if (!co_await as_result(sleep_for(before_reminder))) co_return;
+    const auto impl = self.lock();
+    if (!impl || impl->stopped_) co_return;
+    auto input = agent_hook_input(HookEvent::notification, impl->hook_surroundings(),
+                                  Json{{"message", clean_excerpt(text, longest_shown)}, {"notification_type", kind}});
+    auto hooks = impl->hooks_.about_agent(HookEvent::notification, kind);
+    auto answer = std::make_shared<Completion<Result<HookVerdict>>>();
+    impl->scope_->spawn(guarded(put_to_hooks(impl, HookEvent::notification, std::move(hooks), std::move(input), answer),
+                                Unasked(answer)));
+  }(weak_from_this(), std::move(type), std::move(message)));
+}
+
 // ---- questions of servers
 
 void Host::Impl::put_hooks_around(ClientOptions& client, const std::string& server) {
@@ -347,6 +366,9 @@ Task<ElicitResult> Host::Impl::elicit_hooked(std::weak_ptr<Impl> self, Elicit pr
     input.erase("requested_schema");
   }
   if (!answered && program) {
+    const Withdraw reminder(
+        impl ? impl->remind("elicitation_dialog", fmt::format("\"{}\" has a question for you", context.server))
+             : Spawned());
     // One that does not listen to its end does not keep the host.
     impl = nullptr;
     answer = co_await program(std::move(question), context);

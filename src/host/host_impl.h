@@ -223,6 +223,7 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
                                             std::chrono::milliseconds limit);
   // An event of an agent itself, for hooks/agent_hooks.h.
   static Task<HookVerdict> ask_agent_hooks(std::shared_ptr<Impl> self, HookEvent event, std::string what, Json facts);
+  Spawned remind(std::string type, std::string message);
   // A question of a server: hooks, then the program, then hooks about its answer.
   using Elicit = std::function<Task<ElicitResult>(ElicitRequest, CallContext)>;
   void put_hooks_around(ClientOptions& client, const std::string& server);

@@ -19,10 +19,10 @@ using Member = ConfigDocument::Member;
 constexpr std::size_t most_hooks = 500;   // of one file
 constexpr double longest_timeout = 3600;  // seconds
 
-constexpr auto event_names =
-    std::to_array<std::string_view>({"PreToolUse", "PermissionRequest", "PostToolUse", "PostToolUseFailure",
-                                     "PermissionDenied", "Elicitation", "ElicitationResult", "UserPromptSubmit", "Stop",
-                                     "SessionStart", "SessionEnd", "SubagentStart", "SubagentStop", "PreCompact"});
+constexpr auto event_names = std::to_array<std::string_view>(
+    {"PreToolUse", "PermissionRequest", "PostToolUse", "PostToolUseFailure", "PermissionDenied", "Elicitation",
+     "ElicitationResult", "UserPromptSubmit", "Stop", "SessionStart", "SessionEnd", "SubagentStart", "SubagentStop",
+     "PreCompact", "Notification"});
 static_assert(event_names.size() == hook_events);
 
 std::optional<HookEvent> event_named(std::string_view name) {

@@ -37,8 +37,9 @@ enum class HookEvent : std::uint8_t {
   subagent_start,
   subagent_stop,
   pre_compact,
+  notification,
 };
-inline constexpr std::size_t hook_events = 14;
+inline constexpr std::size_t hook_events = 15;
 std::string_view to_string(HookEvent event) noexcept;  // "PreToolUse"
 // Whether a failure of its hooks refuses what they were asked about, unless an entry says otherwise.
 bool guards(HookEvent event) noexcept;

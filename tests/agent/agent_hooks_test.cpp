@@ -1,4 +1,5 @@
 // What hooks of settings files have to say about an agent itself, with commands that really run. P3, G1.
+#include <algorithm>
 #include <fstream>
 
 #include "agent_scene.h"
@@ -232,6 +233,123 @@ TEST_F(AgentHooks, AConversationThatIsToStayAsItIsStays) {
   EXPECT_THAT(notices(), Contains(AllOf(HasSubstr("was not made shorter"), HasSubstr("not now"))));
   ASSERT_THAT(kept(), SizeIs(1));
   EXPECT_EQ(kept()[0]["trigger"], Json("manual"));
+}
+
+// A context that is nearly full: each answer says how full.
+class NearlyFull : public AgentHooks {
+ protected:
+  static ModelAnswer says_at(std::size_t tokens) {
+    auto answer = says("hello");
+    answer.usage.input = tokens;
+    return answer;
+  }
+  NearlyFull() {
+    model->info_.context_tokens = 100'000;
+    hook("PreCompact", keep() + "exit 2");
+  }
+};
+
+TEST_F(NearlyFull, AHookThatKeepsAConversationAsItIsIsAskedAgainWhenThereIsMoreOfIt) {
+  for (const std::size_t tokens : {81'000u, 81'100u, 81'200u, 87'000u, 87'100u, 87'200u}) model->then(says_at(tokens));
+  with([&](Agent& agent) -> Task<void> {
+    // The first request begins with nothing; each later one with what the answer before said.
+    for (const std::size_t asked : {0u, 1u, 1u, 1u, 2u, 2u}) {
+      (void)co_await agent.send({.text = "hi"});
+      EXPECT_THAT(kept(), SizeIs(asked));
+    }
+    // The person may ask whenever they want.
+    co_await agent.compact();
+    EXPECT_THAT(kept(), SizeIs(3));
+    EXPECT_EQ(kept().back()["trigger"], Json("manual"));
+  });
+  EXPECT_EQ(std::ranges::count_if(notices(), [](const auto& text) { return text.contains("not made shorter"); }), 3);
+}
+
+TEST_F(NearlyFull, OneThatRefusedIsAskedOnceMoreWhenTheProviderSaysThatItIsFull) {
+  model->then(says_at(81'000)).then([](const ModelRequest&) -> Task<ModelAnswer> {
+    throw Error(Errc::limit, "too long");
+    co_return ModelAnswer();
+  });
+  with([&](Agent& agent) -> Task<void> {
+    (void)co_await agent.send({.text = "hi"});
+    EXPECT_FALSE(co_await as_result(agent.send({.text = "on"})));
+  });
+  // Once because of its size; nothing has come since, so its answer is known.
+  ASSERT_THAT(kept(), SizeIs(1));
+  EXPECT_EQ(kept()[0]["trigger"], Json("auto"));
+}
+
+// ---- the person is waited for
+
+// The hook is a tool, so that nothing runs in a time of its own.
+class Waiting : public AgentHooks {
+ protected:
+  Waiting() {
+    clock = &time;
+    server->add_tool({.name = "told"}, [this](RequestContext&, Json facts) -> Task<CallToolResult> {
+      told.push_back(std::move(facts));
+      heard.notify_all();
+      co_return text("");
+    });
+    layers.push_back(
+        parse_settings(R"({"hooks":{"Notification":[{"hooks":[{"type":"mcp_tool","server":"s","tool":"told",
+      "input":{"event":"${hook_event_name}","kind":"${notification_type}","text":"${message}"}}]}]}})",
+                       SettingsSource::user, "/s.json"));
+  }
+  ManualClock time;
+  std::vector<Json> told;
+  Event heard;
+};
+
+TEST_F(Waiting, AQuestionThatWaitsIsTold) {
+  Event asked, answer;
+  host_options.permission.ask = [&](PermissionQuestion) -> Task<bool> {
+    asked.notify_all();
+    co_await answer.wait();
+    co_return true;
+  };
+  model->then(calls({use("1", "mcp__s__change", Json{{"what", "it"}})})).then(says("done"));
+  with([&](Agent& agent) -> Task<void> {
+    Scope scope(co_await asio::this_coro::executor);
+    scope.start([](Agent& a) -> Task<void> { (void)co_await a.send({.text = "go"}); }(agent));
+    co_await asked.wait();
+    co_await settle();
+    co_await time.advance(std::chrono::milliseconds(5'999));
+    EXPECT_THAT(told, IsEmpty());
+    co_await time.advance(std::chrono::milliseconds(1));
+    while (told.empty()) co_await heard.wait();
+    answer.notify_all();
+    co_await scope.join();
+  });
+  EXPECT_THAT(told, ElementsAre(Json{{"event", "Notification"},
+                                     {"kind", "permission_prompt"},
+                                     {"text", "Patchbay needs your permission to use mcp__s__change"}}));
+}
+
+TEST_F(Waiting, AQuestionThatIsAnsweredAtOnceIsNot) {
+  host_options.permission.ask = [](PermissionQuestion) -> Task<bool> { co_return false; };
+  model->then(calls({use("1", "mcp__s__change")})).then(says("done"));
+  with([&](Agent& agent) -> Task<void> {
+    (void)co_await agent.send({.text = "go"});
+    co_await time.advance(std::chrono::seconds(59));
+    EXPECT_THAT(told, IsEmpty());
+  });
+}
+
+TEST_F(Waiting, ThePersonWhoSaysNothingForAMinuteIsToldOnce) {
+  model->then(says("done")).then(says("and again"));
+  with([&](Agent& agent) -> Task<void> {
+    (void)co_await agent.send({.text = "go"});
+    co_await time.advance(std::chrono::seconds(59));
+    (void)co_await agent.send({.text = "on"});
+    co_await time.advance(std::chrono::milliseconds(59'999));
+    EXPECT_THAT(told, IsEmpty()) << "it begins anew with each answer";
+    co_await time.advance(std::chrono::milliseconds(1));
+    while (told.empty()) co_await heard.wait();
+    co_await time.advance(std::chrono::hours(1));
+  });
+  ASSERT_THAT(told, SizeIs(1));
+  EXPECT_EQ(told[0]["kind"], Json("idle_prompt"));
 }
 
 }  // namespace

@@ -21,6 +21,7 @@
 #include "base/waiting.h"
 #include "support/host_parts.h"
 #include "support/loop.h"
+#include "support/manual_clock.h"
 
 namespace patchbay::test {
 
@@ -177,14 +178,19 @@ class AgentScene : public testing::Test {
     };
     Agent agent(own, model, agent_options);
     agent_ = &agent;
-    run_task([&]() -> Task<void> {
+    const std::function<Task<void>()> all = [&]() -> Task<void> {
       if (start_first) co_await own.start();
       co_await agent.begin();
       auto done = co_await as_result(body(agent));
       co_await agent.stop();
       co_await own.stop();
       value_or_throw(std::move(done));
-    });
+    };
+    if (clock != nullptr) {
+      run_task(*clock, all);
+    } else {
+      run_task(all);
+    }
     agent_ = nullptr;
     EXPECT_EQ(broken_rule(agent.messages()), "");
   }
@@ -203,6 +209,7 @@ class AgentScene : public testing::Test {
   HostOptions host_options = empty_options();
   AgentOptions agent_options;
   bool start_first = true;
+  ManualClock* clock = nullptr;  // the only time there is; null: real time
   Host* host = nullptr;
   std::vector<AgentEvent> events;
   std::function<void(const AgentEvent&)> on_event;

@@ -74,6 +74,8 @@ TEST(HookAnswer, AboutAnAgentItMayPrintAnyText) {
       {session_start, own(R"("additionalContext":"c")"), {.context = "c"}},
       {stop, "done", {}},
       {pre_compact, "ok", {}},
+      {notification, "ok", {}},
+      {notification, R"({"decision":"block","reason":"r"})", {.decision = deny, .reason = "r"}},
       {user_prompt_submit, R"({"decision":"block","reason":"r"})", {.decision = deny, .reason = "r"}},
       {user_prompt_submit, R"({"continue":false,"stopReason":"s"})", {.decision = deny, .reason = "s"}},
       {stop, R"({"decision":"block","reason":"r"})", {.decision = deny, .reason = "r"}},

@@ -38,7 +38,8 @@ TEST(HookSettings, EveryKindIsReadWithItsPlace) {
     "Elicitation":[{"matcher":"db","hooks":[
       {"type":"mcp_tool","server":"audit","tool":"ask","input":{"q":"${message}"}}]}],
     "SessionStart":[{"hooks":[{"type":"command","command":"x"}]}],
-    "Notification":[{"hooks":[{"type":"command","command":"x"}]}]}})");
+    "Notification":[{"hooks":[{"type":"command","command":"x"}]}],
+    "WorktreeCreate":[{"hooks":[{"type":"command","command":"x"}]}]}})");
   EXPECT_THAT(layer.problems, IsEmpty());
   const HookSetting command{.event = HookEvent::pre_tool_use,
                             .matcher = "mcp__db__.*",
@@ -65,7 +66,8 @@ TEST(HookSettings, EveryKindIsReadWithItsPlace) {
                          .input = Json{{"q", "${message}"}},
                          .place = {8, 7}};
   const HookSetting start{.event = HookEvent::session_start, .command = "x", .place = {9, 31}};
-  EXPECT_THAT(layer.hooks, ElementsAre(command, program, http, tool, start));
+  const HookSetting waits{.event = HookEvent::notification, .command = "x", .place = {10, 31}};
+  EXPECT_THAT(layer.hooks, ElementsAre(command, program, http, tool, start, waits));
 }
 
 TEST(HookSettings, OneThatCannotBeReadStaysAndSaysWhy) {
