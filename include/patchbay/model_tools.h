@@ -43,6 +43,8 @@ struct ModelToolsOptions {
   std::size_t cache_entries = 256;
   std::size_t longest_text = 100'000;  // bytes of a resource that a model is given at once
   bool prefetch = true;                // lists of resources, as soon as a server is connected
+  // Whose resources, skills and tools it may show and read; unset: all servers'. Others are not there for it.
+  std::function<bool(const std::string& server)> sees_server = {};
   // Asked before a skill is read that nobody has approved or rejected yet. Unset: it is not read.
   std::function<Task<bool>(SkillQuestion)> approve_skill = {};
   // A folder that keeps answers about skills; HostOptions::state_directory, say. Empty: they are forgotten with this.

@@ -73,10 +73,18 @@ Agent::Impl::Impl(Host& host, std::shared_ptr<Model> model, AgentOptions options
     : host_(host),
       model_(std::move(model)),
       options_(std::move(options)),
-      model_tools_(host, for_model(options_.model_tools, model_->info())),
+      model_tools_(host, for_model(visible(options_.model_tools), model_->info())),
       servers_begun_(!options_.start_servers),
       next_call_(first_call()),
       offer_(growth()) {}
+
+// Resources and skills of what it does not see are not there for it either.
+ModelToolsOptions Agent::Impl::visible(ModelToolsOptions options) {
+  options.sees_server = [self = self_, theirs = std::move(options.sees_server)](const std::string& server) {
+    return *self && (*self)->sees_server(server) && (!theirs || theirs(server));
+  };
+  return options;
+}
 
 void Agent::Impl::report(AgentEvent event) const noexcept {
   if (!options_.on_event) return;

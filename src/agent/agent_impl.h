@@ -38,6 +38,9 @@ class Agent::Impl : public std::enable_shared_from_this<Agent::Impl> {
   using Self = std::shared_ptr<Impl>;
 
   Impl(Host& host, std::shared_ptr<Model> model, AgentOptions options);
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
+  ~Impl() { *self_ = nullptr; }
 
   void heard(const HostEvent& event);
   static Task<void> begin(Self self);
@@ -112,6 +115,7 @@ class Agent::Impl : public std::enable_shared_from_this<Agent::Impl> {
 
   static Task<void> add_tools(Self self);
   bool sees_server(const std::string& server) const;
+  ModelToolsOptions visible(ModelToolsOptions options);
   bool sees(const CatalogEntry& entry) const {
     return sees_server(entry.server) && (!options_.sees || options_.sees(entry));
   }
@@ -171,6 +175,8 @@ class Agent::Impl : public std::enable_shared_from_this<Agent::Impl> {
   Host& host_;
   std::shared_ptr<Model> model_;
   AgentOptions options_;
+  // What is under way in ModelTools may end later than we do.
+  std::shared_ptr<const Impl*> self_ = std::make_shared<const Impl*>(this);
   ModelTools model_tools_;
   std::vector<AgentTool> own_tools_;
   std::unique_ptr<SubAgents> sub_agents_;  // from begin() on, where there may be any

@@ -167,6 +167,44 @@ TEST_F(SubAgent, HasServersOfItsOwn) {
   EXPECT_TRUE(outcomes_of(*model->requests[4].messages.back()).at(0).is_error);  // nobody else's
 }
 
+// R1, G2: what belongs to one agent is there for no other, resources included.
+TEST_F(SubAgent, ItsOwnServersShowNobodyElseTheirResources) {
+  define("own", "mcpServers:\n  - extra:\n      command: " + built("scenario-server") + "\n      args: []\n");
+  model->then(calls({use("1", "agent", Json{{"prompt", "x"}, {"subagent_type", "own"}}),
+                     use("2", "ListMcpResourcesTool", Json::object())}));
+  std::size_t at_work = 0;
+  Event begun, looked;
+  // The parent looks while the other one is at work.
+  model->then([&](const ModelRequest&) -> Task<ModelAnswer> {
+    at_work = host->status().size();
+    begun.notify_all();
+    co_await looked.wait();
+    co_return says("done");
+  });
+  model->then(says("ok"));
+  run([&](Agent& agent) -> Task<void> {
+    Scope scope(co_await asio::this_coro::executor);
+    auto sending = [&]() -> Task<void> { (void)co_await agent.send({.text = "go"}); };
+    scope.start(sending());
+    co_await begun.wait();
+    const auto& tools = agent.model_tools();
+    for (const auto& tool : tools.tools()) EXPECT_NE(tool.name, "ReadMcpResourceTool");
+    for (const auto* name : {"ListMcpResourcesTool", "ReadMcpResourceTool"}) {
+      const auto answer =
+          co_await agent.model_tools().call(name, Json{{"server", "extra"}, {"uri", "file:///greeting.txt"}});
+      EXPECT_TRUE(answer.is_error);
+      EXPECT_THAT(text_of(answer), HasSubstr("there is no server \"extra\""));
+    }
+    EXPECT_THAT(text_of(co_await agent.model_tools().call("ListMcpResourcesTool", Json::object())),
+                Not(HasSubstr("extra")));
+    EXPECT_THAT(text_of(co_await agent.model_tools().call("tool_search", Json{{"query", "echo"}})),
+                Not(HasSubstr("mcp__extra__")));
+    looked.notify_all();
+    co_await scope.join();
+  });
+  EXPECT_EQ(at_work, 2u);
+}
+
 // ---- what they said is kept
 
 class KeptSubAgent : public SubAgent {

@@ -65,7 +65,7 @@ void ModelTools::Impl::note(const ServerStatus& status) {
     unwatch(status.name);
     fetched_.erase(status.name);
     listed_skills_.erase(status.name);
-  } else if (options_.prefetch && scope_ && with_resources_.contains(status.name) &&
+  } else if (options_.prefetch && scope_ && with_resources_.contains(status.name) && sees(status.name) &&
              fetched_.insert(status.name).second) {
     scope_->spawn(prefetch(shared_from_this(), status.name));
   }
@@ -85,7 +85,7 @@ void ModelTools::Impl::heard(const HostEvent& event) {
       scope_->spawn(refresh(shared_from_this(), key));
     }
   } else if (const auto* list = std::get_if<ListChange>(&event)) {
-    if (list->kind == ListKind::prompts || !scope_ || !options_.prefetch) return;
+    if (list->kind == ListKind::prompts || !scope_ || !options_.prefetch || !sees(list->server)) return;
     scope_->spawn(prefetch(shared_from_this(), list->server));
   } else if (std::holds_alternative<ConfigChange>(event)) {
     // Other rules, other servers of the same names: nothing of before is sure to be allowed still.
@@ -181,17 +181,28 @@ void ModelTools::Impl::load(const std::vector<const CatalogEntry*>& entries) {
   }
 }
 
+std::vector<ServerStatus> ModelTools::Impl::seen_status() const {
+  auto all = host_.status();
+  std::erase_if(all, [&](const ServerStatus& status) { return !sees(status.name); });
+  return all;
+}
+
+void ModelTools::Impl::check_seen(const std::string& server) const {
+  if (sees(server)) return;
+  throw Error(Errc::invalid_argument, fmt::format("there is no server \"{}\"", clean_excerpt(server, 80)));
+}
+
 std::vector<Tool> ModelTools::Impl::tools() {
   // Of servers that nobody has told of.
   for (const auto& status : host_.status()) note(status);
   std::vector<Tool> out;
   if (deferral(indexes_.of(host_.catalog())).searching) out.push_back(describe(OwnTool::search));
-  const auto offers = [&](const std::string& server) { return !empty_.contains(server); };
+  const auto offers = [&](const std::string& server) { return !empty_.contains(server) && sees(server); };
   if (std::ranges::any_of(with_resources_, offers)) {
     out.push_back(describe(OwnTool::list_resources));
     out.push_back(describe(OwnTool::read_resource));
   }
-  if (!with_skills_.empty()) {
+  if (std::ranges::any_of(with_skills_, [&](const auto& server) { return sees(server); })) {
     out.push_back(describe(OwnTool::list_skills));
     out.push_back(describe(OwnTool::read_skill));
   }
@@ -203,7 +214,8 @@ CallToolResult ModelTools::Impl::search(const Json& arguments) {
   const auto most = count_argument(arguments, "max_results", usual_results);
   const auto catalog = host_.catalog();
   auto matches = match_tools(*catalog, indexes_.of(catalog), query, most);
-  auto answer = found_tools(matches, host_.status(), options_.api);
+  std::erase_if(matches.tools, [&](const CatalogEntry* entry) { return !sees(entry->server); });
+  auto answer = found_tools(matches, seen_status(), options_.api);
   load(matches.tools);
   return answer;
 }
@@ -211,10 +223,11 @@ CallToolResult ModelTools::Impl::search(const Json& arguments) {
 Task<CallToolResult> ModelTools::Impl::list_resources(Self self, Json arguments) {
   const auto only = text_argument(arguments, "server", false);
   const auto offset = count_argument(arguments, "offset", 0);
-  auto statuses = self->host_.status();
+  auto statuses = self->seen_status();
   for (const auto& status : statuses) self->note(status);
   std::vector<std::string> servers;
   if (!only.empty()) {
+    self->check_seen(only);
     servers.push_back(only);
     std::erase_if(statuses, [&](const ServerStatus& status) { return status.name != only; });
   } else {
@@ -240,6 +253,7 @@ Task<CallToolResult> ModelTools::Impl::answer(Self self, OwnTool tool, Json argu
       const auto server = text_argument(arguments, "server", true);
       const auto uri = text_argument(arguments, "uri", true);
       const auto offset = count_argument(arguments, "offset", 0);
+      self->check_seen(server);
       const auto read = co_await Impl::read(self, server, uri, std::move(options));
       result.content = contents_for_model(read.result->contents, offset, longest);
       if (read.from_before) {
@@ -250,11 +264,13 @@ Task<CallToolResult> ModelTools::Impl::answer(Self self, OwnTool tool, Json argu
     }
     case OwnTool::list_skills: {
       const auto only = text_argument(arguments, "server", false);
+      if (!only.empty()) self->check_seen(only);
       co_return listed_skills(co_await skills(self, only));
     }
     case OwnTool::read_skill: {
       const auto server = text_argument(arguments, "server", true);
       const auto name = text_argument(arguments, "skill", true);
+      self->check_seen(server);
       auto file = text_argument(arguments, "file", false);
       if (file.empty()) file = skill_file_name;
       const auto offset = count_argument(arguments, "offset", 0);

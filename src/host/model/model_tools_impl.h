@@ -72,6 +72,10 @@ class ModelTools::Impl : public std::enable_shared_from_this<ModelTools::Impl> {
   void unwatch(const std::string& server);
   void let_go(const std::vector<ResourceCache::Key>& keys);
   std::vector<std::string> connected_with(const std::set<std::string>& servers) const;
+  bool sees(const std::string& server) const { return !options_.sees_server || options_.sees_server(server); }
+  std::vector<ServerStatus> seen_status() const;
+  // Errc::invalid_argument, as for a server that is not there.
+  void check_seen(const std::string& server) const;
 
   // Skills.
   struct Listed {

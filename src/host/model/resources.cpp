@@ -34,7 +34,8 @@ bool tells_of_resources(const Session& session) {
 std::vector<std::string> ModelTools::Impl::connected_with(const std::set<std::string>& servers) const {
   std::vector<std::string> out;
   for (const auto& status : host_.status()) {
-    if (status.state == ServerState::connected && servers.contains(status.name)) out.push_back(status.name);
+    if (status.state != ServerState::connected || !servers.contains(status.name) || !sees(status.name)) continue;
+    out.push_back(status.name);
   }
   return out;
 }

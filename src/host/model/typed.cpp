@@ -100,7 +100,7 @@ Task<std::vector<std::string>> ModelTools::Impl::complete_mention(Self self, std
   }
   if (server.empty()) {
     for (const auto& name : self->with_resources_) {
-      if (name.starts_with(typed)) add("@" + name + ":");
+      if (name.starts_with(typed) && self->sees(name)) add("@" + name + ":");
     }
     co_return out;
   }
