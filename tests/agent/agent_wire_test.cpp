@@ -249,5 +249,43 @@ TEST_P(EachProvider, ServersAreStartedByTheFirstMessageAndAFailingOneIsNamed) {
   expect_stable_tools();
 }
 
+// G2: the words of the one are not the other's; its report is an outcome like any other.
+TEST_P(EachProvider, ASubAgentHasAConversationOfItsOwn) {
+  add("one", {"mode-server", "good"});
+  then({.uses = {use("a1", "agent", Json{{"prompt", "say hi to the server"}})}});
+  then({.uses = {use("b1", "mcp__one__echo", words("hi there"))}});
+  then({.text = "It answers."});
+  then({.text = "Both work."});
+  run([&](Agent& agent) -> Task<void> {
+    EXPECT_EQ((co_await agent.send({.text = "is the other one well?"})).text, "Both work.");
+  });
+  EXPECT_THAT(said(1), AllOf(HasSubstr("say hi to the server"), Not(HasSubstr("is the other one well?"))));
+  EXPECT_TRUE(in_order(said(2), {"say hi to the server", "hi there"})) << said(2);
+  EXPECT_THAT(said(3), AllOf(HasSubstr("It answers."), Not(HasSubstr("hi there"))));
+}
+
+// C10: whoever takes a conversation up sends what was said, and tools that begin as they did.
+TEST_P(EachProvider, AConversationThatWasTakenUpAgainIsSentWhole) {
+  agent_options.state_directory = (tree.path() / "state").string();
+  agent_options.directory = tree.path().string();
+  add("one", {"mode-server", "good"});
+  then({.text = "I look.", .uses = {use("a1", "mcp__one__echo", words("the first words"))}});
+  then({.text = "So it is."});
+  run([&](Agent& agent) -> Task<void> {
+    (void)co_await agent.send({.text = "go and see"});
+    agent_options.resume = agent.id();
+  });
+  host_options = empty_options();
+  then({.uses = {use("a1", "mcp__one__echo", words("the second words"))}});
+  then({.text = "And so it is."});
+  run([&](Agent& agent) -> Task<void> {
+    EXPECT_EQ((co_await agent.send({.text = "once more"})).text, "And so it is.");
+  });
+  EXPECT_TRUE(
+      in_order(said(3), {"go and see", "I look.", "the first words", "So it is.", "once more", "the second words"}))
+      << said(3);
+  expect_stable_tools();
+}
+
 }  // namespace
 }  // namespace patchbay::test
