@@ -2,6 +2,7 @@
 // what the user reads. A1.
 #include "auth/engine/loopback_visit.h"
 
+#include <boost/asio/ip/tcp.hpp>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -164,6 +165,26 @@ TEST(LoopbackVisit, AFixedPortThatIsTaken_IsSaid_AndAPreferredOneIsNot) {
     first.visit->finish({});
     (void)co_await get(first.visit->redirect_uri() + "?state=right&code=x");
     co_await scope.join();
+  });
+}
+
+// A browser that takes "localhost" for that one would bring the code there.
+TEST(LoopbackVisit, APortThatSomebodyElseHasAtTheOtherAddress_IsNotUsed) {
+  run_task([]() -> Task<void> {
+    const auto executor = co_await asio::this_coro::executor;
+    asio::ip::tcp::acceptor stranger(executor);
+    try {
+      stranger = asio::ip::tcp::acceptor(executor, {asio::ip::make_address("::1"), 0});
+    } catch (const std::exception&) {
+      co_return;  // without IPv6 there is no other address
+    }
+    const auto port = stranger.local_endpoint().port();
+    auto open = loopback_visits({});
+    EXPECT_THAT(co_await as_result(open({.server = "docs", .host = "localhost", .port = port})),
+                FailsWith(Errc::connect, HasSubstr("is in use")));
+    auto visit = co_await open({.server = "docs", .host = "localhost", .preferred_port = port});
+    EXPECT_NE(parse_url(visit->redirect_uri())->port, port);
+    EXPECT_THAT(visit->redirect_uri(), testing::StartsWith("http://localhost:"));
   });
 }
 

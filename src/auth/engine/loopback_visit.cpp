@@ -21,6 +21,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::string_view callback_path = "/callback";
+constexpr int most_ports = 16;      // free ones that are tried
 constexpr int most_strangers = 50;  // answers that belong to another attempt, before nobody listens any more
 constexpr auto outcome_wait = 45s;  // the page waits so long for the token
 constexpr auto last_page = 2s;      // to be taken by the browser
@@ -101,37 +102,57 @@ class LoopbackVisit final : public AuthorizationVisit {
           self->options.runtime);
     }
 
-    static void listen(const std::shared_ptr<Shared>& self) {
+    // Nothing: another program has the port. A browser may take "localhost" for either address, and what listens at the
+    // other one would get the code.
+    static bool listen_at(const std::shared_ptr<Shared>& self, std::uint16_t port) {
       auto first = server_of(self);
-      const auto any = [&](std::uint16_t port) {
+      try {
+        first->listen("127.0.0.1", port);
+      } catch (const Error&) {
+        return false;
+      }
+      const auto address = first->address();
+      const auto got = static_cast<std::uint16_t>(std::stoul(address.substr(address.rfind(':') + 1)));
+      std::vector<std::unique_ptr<HttpServer>> servers;
+      servers.push_back(std::move(first));
+      if (self->wish.host == "localhost" && has_ipv6(self)) {
+        auto second = server_of(self);
         try {
-          first->listen("127.0.0.1", port);
-          return true;
+          second->listen("::1", got);
         } catch (const Error&) {
           return false;
         }
-      };
+        servers.push_back(std::move(second));
+      }
+      self->servers = std::move(servers);
+      self->redirect_uri = fmt::format("http://{}:{}{}", self->wish.host, got, callback_path);
+      return true;
+    }
+
+    // Whether anybody can listen there at all.
+    static bool has_ipv6(const std::shared_ptr<Shared>& self) {
+      try {
+        server_of(self)->listen("::1", 0);
+        return true;
+      } catch (const Error&) {
+        return false;
+      }
+    }
+
+    static void listen(const std::shared_ptr<Shared>& self) {
       const auto fixed = self->wish.port;
-      if (fixed && !any(*fixed)) {
+      if (fixed && !listen_at(self, *fixed)) {
         throw Error(
             Errc::connect,
             fmt::format("port {} of this machine, where the sign-in of \"{}\" has to come back to, is in use; end "
                         "the program that has it, or sign in when it has ended",
                         *fixed, self->wish.server));
       }
-      if (!fixed && !(self->wish.preferred_port != 0 && any(self->wish.preferred_port))) first->listen("127.0.0.1", 0);
-      const auto address = first->address();
-      const auto port = static_cast<std::uint16_t>(std::stoul(address.substr(address.rfind(':') + 1)));
-      self->redirect_uri = fmt::format("http://{}:{}{}", self->wish.host, port, callback_path);
-      self->servers.push_back(std::move(first));
-      // A browser may take "localhost" for the other one.
-      if (self->wish.host == "localhost") {
-        auto second = server_of(self);
-        try {
-          second->listen("::1", port);
-          self->servers.push_back(std::move(second));
-        } catch (const Error&) {
-        }
+      bool found = fixed || (self->wish.preferred_port != 0 && listen_at(self, self->wish.preferred_port));
+      for (int tried = 0; !found && tried < most_ports; ++tried) found = listen_at(self, 0);
+      if (!found) {
+        throw Error(Errc::connect,
+                    fmt::format("there is no free port for the sign-in of \"{}\" to come back to", self->wish.server));
       }
       for (auto& server : self->servers) {
         self->scope.spawn([](HttpServer& one) -> Task<void> { (void)co_await as_result(one.accept()); }(*server));
