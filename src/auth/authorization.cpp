@@ -37,6 +37,31 @@ std::string kept_query(const Url& endpoint, const FormMembers& ours) {
   return query;
 }
 
+// The two names that a browser may come back to.
+std::string_view other_host(const std::string& redirect_uri) {
+  const auto url = parse_url(redirect_uri);
+  return url && url->host == "localhost" ? "127.0.0.1" : "localhost";
+}
+
+std::string with_host(const std::string& redirect_uri, std::string_view host) {
+  auto url = parse_url(redirect_uri);
+  if (!url) return redirect_uri;
+  url->host = host;
+  return url->text();
+}
+
+std::string setting_of_host(std::string_view host, std::string_view server) {
+  if (server.empty()) return fmt::format("set MCP_OAUTH_CALLBACK_HOST={}", host);
+  return fmt::format(R"(write "oauth": {{"callbackHost": "{}"}} into the entry of "{}")", host, clean_line(server));
+}
+
+// "redirect_uri_mismatch", "The redirect URI is not registered": there is no code for it that all use.
+bool names_redirect(std::string_view words) {
+  const auto lower = to_lower_ascii(words);
+  return std::ranges::any_of(std::array{"redirect_uri", "redirect uri", "redirect url", "callback url"},
+                             [&](const char* one) { return lower.contains(one); });
+}
+
 std::unexpected<Error> not_ours(std::string_view why) {
   return fail(Errc::protocol, fmt::format("the answer that came to the sign-in is not for it: {}", why));
 }
@@ -111,6 +136,25 @@ Result<CallbackAnswer> read_pasted_callback(std::string_view text, std::string_v
   const auto expected = parse_url(redirect_uri);
   if (!url || !expected || !url->query || !same_origin(*url, *expected) || url->path != expected->path) return wanted;
   return read_callback(*url->query);
+}
+
+std::string redirect_hint(const std::string& redirect_uri, std::string_view server) {
+  const auto other = with_host(redirect_uri, other_host(redirect_uri));
+  return fmt::format("enter {} for your client there, or, if {} is entered there, {}", redirect_uri, other,
+                     setting_of_host(other_host(redirect_uri), server));
+}
+
+Error with_redirect_hint(Error error, const std::string& redirect_uri, std::string_view server) {
+  if (error.code() != Errc::timeout && !names_redirect(error.message())) return error;
+  return error.with_message(fmt::format("{}; if the page said that the redirect address does not match, {}",
+                                        error.message(), redirect_hint(redirect_uri, server)));
+}
+
+Error with_other_host(Error error, const std::string& redirect_uri, std::string_view server) {
+  if (!names_redirect(error.message())) return error;
+  return error.with_message(
+      fmt::format("{}; the redirect address was {}; it may take the other name of this machine: {}", error.message(),
+                  redirect_uri, setting_of_host(other_host(redirect_uri), server)));
 }
 
 Result<Secret> judge_callback(const AuthorizationAttempt& attempt, const CallbackAnswer& answer) {

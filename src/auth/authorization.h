@@ -47,4 +47,12 @@ Result<CallbackAnswer> read_pasted_callback(std::string_view text, std::string_v
 // an answer to this attempt, Errc::unauthorized for every other error.
 Result<Secret> judge_callback(const AuthorizationAttempt& attempt, const CallbackAnswer& answer);
 
+// What to try when the authorization server does not take `redirect_uri` for a client that the user created there.
+// `server` is the name of the entry; empty: an identity provider.
+std::string redirect_hint(const std::string& redirect_uri, std::string_view server);
+// `error` with that, when it may be the reason: nobody came back, or the authorization server speaks of the address.
+Error with_redirect_hint(Error error, const std::string& redirect_uri, std::string_view server);
+// The same for a registration that was refused, where the other name of this machine is all that can be tried.
+Error with_other_host(Error error, const std::string& redirect_uri, std::string_view server);
+
 }  // namespace patchbay

@@ -131,6 +131,17 @@ Result<Json> read_object(const Secret& text, std::string_view what) {
   return std::move(*json);
 }
 
+// An issuer may grant thousands; all of them are with the token.
+Scopes shown_scopes(const Scopes& scopes) {
+  constexpr std::size_t most = 8u << 10;
+  Scopes shown;
+  for (std::size_t size = 0; const auto& scope : scopes) {
+    if ((size += scope.size()) > most) break;
+    shown.push_back(scope);
+  }
+  return shown;
+}
+
 // Longer names of a store are cut, and a text in a name would be shown where the secrets are not.
 std::string hashed(std::string_view kind, std::string_view first, std::string_view second) {
   return fmt::format("{}-{}", kind, sha256_hex(fmt::format("{}:{}{}", first.size(), first, second)));
@@ -227,7 +238,7 @@ Json token_note(const TokenSet& tokens) {
   put(note, "resource", redacted_url(tokens.resource));
   put(note, "clientId", tokens.client_id);
   put(note, "tokenType", word_for(kinds, tokens.kind));
-  put(note, "scopes", tokens.granted ? *tokens.granted : tokens.requested);
+  put(note, "scopes", shown_scopes(tokens.granted ? *tokens.granted : tokens.requested));
   put(note, "expires", tokens.expires);
   put(note, "obtained", tokens.obtained);
   put(note, "refreshed", tokens.refreshed);

@@ -233,6 +233,11 @@ bool is_over(TokenFault fault) noexcept {
   return false;
 }
 
+Error unasked_proof(std::string_view issuer) {
+  return Error(Errc::protocol, fmt::format("{} gave a token that needs proofs (DPoP), which nobody asked for",
+                                           clean_line(redacted_url(issuer))));
+}
+
 Error token_error(const TokenRefusal& refusal, std::string_view issuer) {
   const auto name = clean_line(redacted_url(issuer));
   auto why = refusal.error;

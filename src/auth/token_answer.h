@@ -63,5 +63,7 @@ bool is_over(TokenFault fault) noexcept;
 // Why there is no token, for people. Errc::http while nothing is said about the token (temporary), Errc::protocol for
 // what is not understood, else Errc::unauthorized.
 Error token_error(const TokenRefusal& refusal, std::string_view issuer);
+// It gave a token that needs proofs (DPoP) and for which there is no key.
+Error unasked_proof(std::string_view issuer);
 
 }  // namespace patchbay

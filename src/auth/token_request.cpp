@@ -98,7 +98,7 @@ Result<HttpRequest> token_request(const TokenRequest& request, std::chrono::sys_
   return http;
 }
 
-std::vector<Secret> secrets_in(const TokenRequest& request) {
+std::vector<Secret> secrets_in(const TokenRequest& request, const HttpRequest& http) {
   struct Visitor {
     std::vector<Secret> operator()(const CodeGrant& grant) const { return {grant.code, grant.verifier}; }
     std::vector<Secret> operator()(const RefreshGrant& grant) const { return {grant.refresh}; }
@@ -108,6 +108,19 @@ std::vector<Secret> secrets_in(const TokenRequest& request) {
   };
   auto secrets = std::visit(Visitor{}, request.grant);
   if (request.client) secrets.push_back(request.client->secret);
+  const auto members = read_form(http.body);
+  for (const auto& [name, value] : members.value_or(FormMembers())) {
+    if (name == "client_assertion") secrets.emplace_back(value);
+  }
+  const auto meant = secrets.size();
+  for (std::size_t i = 0; i < meant; ++i) {
+    auto sent = form_encoded(secrets[i].reveal());
+    if (sent != secrets[i].reveal()) secrets.emplace_back(std::move(sent));
+  }
+  constexpr std::string_view basic = "Basic ";
+  if (const auto header = http.headers.get("Authorization"); header.starts_with(basic)) {
+    secrets.emplace_back(std::string(header.substr(basic.size())));
+  }
   return secrets;
 }
 

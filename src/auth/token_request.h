@@ -53,8 +53,9 @@ struct TokenRequest {
 // Errc::protocol without an endpoint, Errc::config when a key cannot be used.
 Result<HttpRequest> token_request(const TokenRequest& request, std::chrono::sys_seconds now, const Random& random);
 
-// What of it must not be shown when a server repeats it.
-std::vector<Secret> secrets_in(const TokenRequest& request);
+// What of it must not be shown when a server repeats it, as it was meant and as it was sent (`http` is what
+// token_request made of it).
+std::vector<Secret> secrets_in(const TokenRequest& request, const HttpRequest& http);
 
 // RFC 7009. The refresh token where there is one.
 Result<HttpRequest> revocation_request(const std::string& endpoint, const TokenSet& tokens, const OAuthClient& client,

@@ -44,7 +44,7 @@ class FakeVisit final : public AuthorizationVisit {
     if (!judged) throw judged.error();
     co_return std::move(*judged);
   }
-  void finish(const Result<void>& /*outcome*/) override {}
+  void finish(const Result<void>& outcome) override { issuer_.pages.push_back(outcome); }
 
  private:
   FakeIssuer& issuer_;
@@ -99,6 +99,7 @@ Task<HttpAnswer> FakeIssuer::answer(HttpRequest request) {
     co_return found == documents.end() ? json_answer(404, "{}") : json_answer(200, found->second);
   }
   if (request.url == issuer + "/register") {
+    if (!refuses_registration.empty()) co_return json_answer(400, refuses_registration);
     ++registrations;
     const auto wish = parse_json(request.body);
     if (confidential) {

@@ -38,6 +38,7 @@ struct FakeIssuer {
   bool rotates = true;
   bool confidential =
       false;  // registrations have a secret and are for the scopes that they name; tokens know whose they are
+  std::string refuses_registration;  // not empty: with this body
   // Set: the answer to the next token requests instead of tokens.
   std::function<std::optional<HttpAnswer>(const std::map<std::string, std::string>& form)> instead;
   std::function<Task<void>()> before_token;  // waited for before a token request is answered
@@ -49,7 +50,8 @@ struct FakeIssuer {
   std::vector<std::map<std::string, std::string>> visits;
   std::vector<VisitWish> wishes;
   std::function<void(CallbackAnswer&)> change_answer;
-  bool nobody_comes = false;  // until the time of the visit is over
+  bool nobody_comes = false;        // until the time of the visit is over
+  std::vector<Result<void>> pages;  // how each visit ended, as its page says it
   OpenVisit browser();
   int windows = 0, most_windows = 0;
 

@@ -189,5 +189,38 @@ TEST(Callback, OfAnotherIssuer_SaysNothingOfIt) {
   EXPECT_LT(test::failure_of(long_one).message().size(), 700u);
 }
 
+TEST(RedirectHint, IsGivenWhereTheAddressMayBeTheReason) {
+  struct Row {
+    Errc code;
+    const char* message;
+    bool says;
+  };
+  const std::string here = "http://localhost:8123/callback";
+  for (const auto& [code, message, says] : std::vector<Row>{
+           {Errc::timeout, "nobody signed in within 10 minutes", true},
+           {Errc::unauthorized, "the sign-in failed: redirect_uri_mismatch", true},
+           {Errc::unauthorized, "invalid_request: The Redirect URI is not registered", true},
+           {Errc::denied, "the sign-in was not allowed", false},
+       }) {
+    const Error error(code, message);
+    const auto hint = HasSubstr(
+        "enter http://localhost:8123/callback for your client there, or, if "
+        "http://127.0.0.1:8123/callback is entered there, ");
+    const auto with = with_redirect_hint(error, here, "docs");
+    EXPECT_EQ(with.code(), code);
+    EXPECT_THAT(with.message(), testing::StartsWith(message));
+    EXPECT_EQ(testing::Matches(hint)(with.message()), says) << message;
+  }
+  EXPECT_THAT(redirect_hint(here, "docs"),
+              testing::EndsWith(R"("callbackHost": "127.0.0.1"} into the entry of "docs")"));
+  EXPECT_THAT(redirect_hint(here, ""), testing::EndsWith("set MCP_OAUTH_CALLBACK_HOST=127.0.0.1"));
+  EXPECT_THAT(
+      with_other_host(Error(Errc::unauthorized, "invalid_redirect_uri"), "http://127.0.0.1:7/callback", "docs")
+          .message(),
+      testing::EndsWith(
+          R"(the other name of this machine: write "oauth": {"callbackHost": "localhost"} into the entry of "docs")"));
+  EXPECT_EQ(with_other_host(Error(Errc::unauthorized, "no"), here, "docs").message(), "no");
+}
+
 }  // namespace
 }  // namespace patchbay

@@ -82,8 +82,10 @@ struct Provider {
   FakeIssuer issuer;
   std::string nonce;
   std::chrono::seconds lifetime{600};
+  std::chrono::seconds renewed_lifetime{3600};
   int renewals = 0;
   bool with_refresh = true;
+  std::string rotated = "r-1";
   std::shared_ptr<SignInStore> store = memory_sign_ins();
   std::shared_ptr<SignInDesk> desk;
   IdentityProvider settings{.issuer = "https://issuer.example", .client_id = "us"};
@@ -99,11 +101,11 @@ struct Provider {
       const auto today = std::chrono::floor<seconds>(std::chrono::system_clock::now());
       Json identity{{"iss", settings.issuer},
                     {"aud", "us"},
-                    {"exp", (today + (renewal ? seconds(3600) : lifetime)).time_since_epoch().count()}};
+                    {"exp", (today + (renewal ? renewed_lifetime : lifetime)).time_since_epoch().count()}};
       if (!renewal) identity["nonce"] = nonce.empty() ? issuer.visits.back().at("nonce") : nonce;
       Json body{
           {"access_token", "a"}, {"token_type", "Bearer"}, {"id_token", std::string(token_of(identity).reveal())}};
-      if (with_refresh) body["refresh_token"] = "r-1";
+      if (with_refresh) body["refresh_token"] = rotated;
       HttpAnswer answer;
       answer.head.status = 200;
       answer.head.headers.set("Content-Type", "application/json");
@@ -153,6 +155,45 @@ TEST(IdentityProvider, WithoutARefreshToken_AnExpiredSignInIsOver) {
     co_await provider.desk->sign_in_at_provider(provider.settings, way, provider.issuer.browser());
     const auto token = co_await as_result(provider.desk->identity_token(provider.settings, way));
     EXPECT_THAT(token, FailsWith(Errc::unauthorized, HasSubstr("has expired")));
+  });
+}
+
+// What renews a sign-in is used up by the renewal, whatever else comes with it.
+TEST(IdentityProvider, ARenewalWithATokenThatIsNotGood_DoesNotLoseWhatRenewsIt) {
+  run_task([]() -> Task<void> {
+    Provider provider(co_await asio::this_coro::executor);
+    provider.lifetime = seconds(30);
+    const auto way = co_await provider.issuer.way()();
+    co_await provider.desk->sign_in_at_provider(provider.settings, way, provider.issuer.browser());
+    provider.rotated = "r-2";
+    provider.renewed_lifetime = seconds(-3600);
+    EXPECT_THAT(co_await as_result(provider.desk->identity_token(provider.settings, way)),
+                FailsWith(Errc::protocol, HasSubstr("has expired already")));
+    const auto kept = co_await provider.store->secret(provider_refresh_name(provider.settings.issuer));
+    EXPECT_TRUE(kept && kept->reveal() == "r-2");
+    provider.renewed_lifetime = seconds(3600);
+    EXPECT_TRUE((co_await as_result(provider.desk->identity_token(provider.settings, way))).has_value());
+  });
+}
+
+// Another process renews what was kept before; the user's own sign-in is not overwritten with that.
+TEST(IdentityProvider, ASignInWaitsForARenewalThatIsUnderWay) {
+  run_task([]() -> Task<void> {
+    const auto executor = co_await asio::this_coro::executor;
+    Provider provider(executor);
+    const auto way = co_await provider.issuer.way()();
+    auto lock = co_await provider.store->lock(provider_token_name(provider.settings.issuer));
+    Scope scope(executor);
+    bool signed_in = false;
+    scope.spawn([](Provider& at, SignInWay by, bool& into) -> Task<void> {
+      co_await at.desk->sign_in_at_provider(at.settings, by, at.issuer.browser());
+      into = true;
+    }(provider, way, signed_in));
+    for (int i = 0; i < 20; ++i) co_await test::settle();
+    EXPECT_FALSE(signed_in);
+    lock.reset();
+    co_await scope.join();
+    EXPECT_TRUE(signed_in);
   });
 }
 

@@ -3,6 +3,7 @@
 
 #include <set>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -130,6 +131,17 @@ TEST(KeptToken, NoteHasNothingSecret) {
   plain.refresh = {};
   EXPECT_EQ(token_note(plain)["scopes"], Json::array({"a", "b"}));
   EXPECT_EQ(token_note(plain)["refreshable"], Json(false));
+}
+
+// The store refuses long notes, and a sign-in must not fail for it.
+TEST(KeptToken, NoteOfManyScopes_IsShort) {
+  auto many = whole_set();
+  many.granted.emplace();
+  for (int i = 0; i < 1000; ++i) many.granted->push_back(fmt::format("{:0>100}", i));
+  const auto note = token_note(many);
+  EXPECT_LT(to_text(note).size(), 10'000u);
+  EXPECT_EQ(note["scopes"].items()[0], Json(many.granted->front()));
+  EXPECT_EQ(read_token_set(write_token_set(many)).value().granted, many.granted);
 }
 
 TEST(KeptToken, NameIsThatOfIssuerAndResource) {

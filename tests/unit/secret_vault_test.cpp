@@ -153,8 +153,25 @@ TEST_F(SecretVaultTest, WhatPassesALimit_IsRefusedAndChangesNothing) {
   EXPECT_THAT(vault.write("\xff", Secret("2"), {}), FailsWith(Errc::invalid_argument));
   EXPECT_THAT(vault.write(std::string(9000, 'n'), Secret("2"), {}), FailsWith(Errc::invalid_argument));
   EXPECT_THAT(vault.write("a", Secret(std::string((1u << 20) + 1, 'x')), {}), FailsWith(Errc::invalid_argument));
-  EXPECT_THAT(vault.write("a", Secret("2"), Json(std::string(20'000, 'x'))), FailsWith(Errc::invalid_argument));
+  EXPECT_THAT(vault.write("a", Secret("2"), Json(std::string(70'000, 'x'))), FailsWith(Errc::invalid_argument));
   EXPECT_EQ(files(), before);
+}
+
+TEST_F(SecretVaultTest, ANote_IsChangedWithoutTheSecretAndItsKey) {
+  store("a", "1");
+  const auto before = files();
+  SecretVault vault(options());
+  const auto add = [](Json& note) { note = Json{{"more", "x"}}; };
+  EXPECT_TRUE(vault.change_note("a", add).value());
+  EXPECT_FALSE(vault.change_note("b", add).value());
+  EXPECT_EQ((*vault.find("a").value()).note, (Json{{"more", "x"}}));
+  EXPECT_EQ(stored("a"), "1");
+  for (const auto& [name, text] : files()) {
+    if (!name.ends_with("index.json")) EXPECT_EQ(text, before.at(name)) << name;
+  }
+  EXPECT_THAT(vault.change_note("a", [](Json& note) { note = Json(std::string(70'000, 'x')); }),
+              FailsWith(Errc::invalid_argument));
+  EXPECT_EQ((*vault.find("a").value()).note, (Json{{"more", "x"}}));
 }
 
 TEST_F(SecretVaultTest, ChoiceOfPlaceThatIsNoPlace_IsAnError) {

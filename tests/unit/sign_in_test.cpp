@@ -46,6 +46,31 @@ struct House {
   std::shared_ptr<SignInDesk> desk;
 };
 
+// A store that keeps no token any more.
+struct FullDisk final : SignInStore {
+  std::shared_ptr<SignInStore> to = memory_sign_ins();
+  bool fails = false;
+  Task<std::optional<TokenSet>> token_of_server(std::string url) override { return to->token_of_server(url); }
+  Task<std::optional<TokenSet>> token(std::string a, std::string b) override { return to->token(a, b); }
+  Task<void> keep_token(TokenSet tokens, std::string url) override {
+    if (fails) throw Error(Errc::config, "the disk is full");
+    co_await to->keep_token(std::move(tokens), std::move(url));
+  }
+  Task<void> forget_token(std::string a, std::string b) override { return to->forget_token(a, b); }
+  Task<std::optional<OAuthClient>> client(std::string issuer) override { return to->client(issuer); }
+  Task<void> keep_client(OAuthClient client) override { return to->keep_client(client); }
+  Task<void> forget_client(std::string issuer) override { return to->forget_client(issuer); }
+  Task<std::optional<Secret>> secret(std::string name) override { return to->secret(name); }
+  Task<void> keep_secret(std::string name, Secret value, Json note) override {
+    return to->keep_secret(name, value, note);
+  }
+  Task<void> forget_secret(std::string name) override { return to->forget_secret(name); }
+  Task<std::optional<SignInNeed>> need(std::string url) override { return to->need(url); }
+  Task<void> keep_need(std::string url, std::optional<SignInNeed> need) override { return to->keep_need(url, need); }
+  Task<void> note_failure(std::string url, std::optional<SignInFailure> f) override { return to->note_failure(url, f); }
+  Task<std::unique_ptr<Lock>> lock(std::string name) override { return to->lock(name); }
+};
+
 HttpRequest to_server() { return {.method = "POST", .url = "https://mcp.example/mcp", .headers = {}, .body = "{}"}; }
 
 HttpHead refusal(int status = 401, std::string challenge = "Bearer") {
@@ -559,6 +584,38 @@ TEST(SignIn, ServersWithDifferentCallbackHosts_KeepOneRegistration) {
   });
 }
 
+// What an issuer says that it registered beside is not registered anew.
+TEST(SignIn, ARegistrationThatIsMadeAnew_NamesAddressesOfThisMachineAlone) {
+  run_task([]() -> Task<void> {
+    FakeIssuer issuer;
+    issuer.add_documents();
+    House house(co_await asio::this_coro::executor);
+    OAuthClient kept;
+    kept.issuer = issuer.issuer;
+    kept.id = "before";
+    kept.redirect_uris = {"http://localhost:1/callback", "https://evil.example/callback", "evil:/callback"};
+    co_await house.store->keep_client(kept);
+    (void)co_await house.desk->server(settings_for(), issuer.way())->sign_in({}, issuer.browser());
+    const auto now = co_await house.store->client(issuer.issuer);
+    EXPECT_TRUE(now.has_value());
+    if (now) {
+      EXPECT_THAT(now->redirect_uris,
+                  ElementsAre(testing::StartsWith("http://127.0.0.1:"), "http://localhost:1/callback"));
+    }
+  });
+}
+
+TEST(SignIn, AnIssuerThatRegistersNoSuchAddress_SaysWhichToTry) {
+  run_task([]() -> Task<void> {
+    FakeIssuer issuer;
+    issuer.add_documents();
+    issuer.refuses_registration = R"({"error":"invalid_redirect_uri"})";
+    House house(co_await asio::this_coro::executor);
+    EXPECT_THAT(co_await as_result(house.desk->server(settings_for(), issuer.way())->sign_in({}, issuer.browser())),
+                FailsWith(Errc::unauthorized, HasSubstr(R"(write "oauth": {"callbackHost": "localhost"})")));
+  });
+}
+
 TEST(SignIn, AConfiguredClientThatNobodyComesBackFrom_SaysWhichAddressToTry) {
   run_task([]() -> Task<void> {
     FakeIssuer issuer;
@@ -575,6 +632,58 @@ TEST(SignIn, AConfiguredClientThatNobodyComesBackFrom_SaysWhichAddressToTry) {
     EXPECT_THAT(co_await as_result(house.desk->server(settings_for(), issuer.way())->sign_in({}, issuer.browser())),
                 FailsWith(Errc::timeout, Not(HasSubstr("callbackHost"))));
   });
+}
+
+TEST(SignIn, ARedirectAddressThatDoesNotMatch_SaysWhichToTry) {
+  struct Row {
+    const char* name;
+    std::function<void(FakeIssuer&)> change;
+    bool configured;
+    bool says;
+  };
+  const auto at_the_page = [](const char* error, const char* words) {
+    return [error, words](FakeIssuer& issuer) {
+      issuer.change_answer = [error, words](auto& answer) {
+        answer.code.reset();
+        answer.error = error;
+        answer.error_description = words;
+      };
+    };
+  };
+  const auto at_the_token = [](const char* body) {
+    return [body](FakeIssuer& issuer) {
+      issuer.instead = [body](const auto&) {
+        HttpAnswer answer;
+        answer.head.status = 400;
+        answer.head.headers.set("Content-Type", "application/json");
+        answer.body = body;
+        return std::optional(answer);
+      };
+    };
+  };
+  const std::vector<Row> rows{
+      {"GitHub", at_the_page("redirect_uri_mismatch", "The redirect_uri MUST match"), true, true},
+      {"another reason", at_the_page("server_error", "try later"), true, false},
+      {"at the token", at_the_token(R"({"error":"invalid_grant","error_description":"redirect_uri did not match"})"),
+       true, true},
+      {"an old code", at_the_token(R"({"error":"invalid_grant"})"), true, false},
+      {"we registered the address", at_the_page("redirect_uri_mismatch", "no"), false, false},
+  };
+  for (const auto& row : rows) {
+    run_task([row]() -> Task<void> {
+      FakeIssuer issuer;
+      issuer.add_documents();
+      row.change(issuer);
+      House house(co_await asio::this_coro::executor);
+      auto settings = settings_for();
+      if (row.configured) settings.client_id = "mine";
+      const auto done = co_await as_result(house.desk->server(settings, issuer.way())->sign_in({}, issuer.browser()));
+      const auto hint = HasSubstr(R"("oauth": {"callbackHost": "127.0.0.1"} into the entry of "docs")");
+      const auto expected = row.says ? testing::Matcher<std::string>(hint) : Not(hint);
+      EXPECT_FALSE(done.has_value()) << row.name;
+      if (!done) EXPECT_THAT(done.error().message(), expected) << row.name;
+    });
+  }
 }
 
 TEST(SignIn, ATokenThatIsOver_IsNotShared) {
@@ -642,36 +751,11 @@ TEST(SignIn, WhoSignedInAnewInAnotherProcess_IsHeardOf) {
 
 // What cannot be kept now is not thrown away for what was kept before.
 TEST(SignIn, ARotatedTokenThatCouldNotBeKept_IsStillTheOneThatIsUsed) {
-  struct Failing final : SignInStore {
-    std::shared_ptr<SignInStore> to = memory_sign_ins();
-    bool fails = false;
-    Task<std::optional<TokenSet>> token_of_server(std::string url) override { return to->token_of_server(url); }
-    Task<std::optional<TokenSet>> token(std::string a, std::string b) override { return to->token(a, b); }
-    Task<void> keep_token(TokenSet tokens, std::string url) override {
-      if (fails) throw Error(Errc::config, "the disk is full");
-      co_await to->keep_token(std::move(tokens), std::move(url));
-    }
-    Task<void> forget_token(std::string a, std::string b) override { return to->forget_token(a, b); }
-    Task<std::optional<OAuthClient>> client(std::string issuer) override { return to->client(issuer); }
-    Task<void> keep_client(OAuthClient client) override { return to->keep_client(client); }
-    Task<void> forget_client(std::string issuer) override { return to->forget_client(issuer); }
-    Task<std::optional<Secret>> secret(std::string name) override { return to->secret(name); }
-    Task<void> keep_secret(std::string name, Secret value, Json note) override {
-      return to->keep_secret(name, value, note);
-    }
-    Task<void> forget_secret(std::string name) override { return to->forget_secret(name); }
-    Task<std::optional<SignInNeed>> need(std::string url) override { return to->need(url); }
-    Task<void> keep_need(std::string url, std::optional<SignInNeed> need) override { return to->keep_need(url, need); }
-    Task<void> note_failure(std::string url, std::optional<SignInFailure> f) override {
-      return to->note_failure(url, f);
-    }
-    Task<std::unique_ptr<Lock>> lock(std::string name) override { return to->lock(name); }
-  };
   ManualClock clock;
   run_task(clock, [&clock]() -> Task<void> {
     FakeIssuer issuer;
     issuer.add_documents();
-    auto store = std::make_shared<Failing>();
+    auto store = std::make_shared<FullDisk>();
     House house(co_await asio::this_coro::executor, store);
     auto server = house.desk->server(settings_for(), issuer.way());
     (void)co_await server->sign_in({}, issuer.browser());
@@ -683,6 +767,165 @@ TEST(SignIn, ARotatedTokenThatCouldNotBeKept_IsStillTheOneThatIsUsed) {
     EXPECT_EQ(co_await credentials(server), "Bearer access-3");
     EXPECT_EQ(issuer.token_requests.back().at("refresh_token"), "refresh-2");
   });
+}
+
+TEST(SignIn, ThePageSaysThatItWorked_OnceTheTokenIsKept) {
+  for (const bool works : {true, false}) {
+    run_task([works]() -> Task<void> {
+      FakeIssuer issuer;
+      issuer.add_documents();
+      auto store = std::make_shared<FullDisk>();
+      store->fails = !works;
+      House house(co_await asio::this_coro::executor, store);
+      auto server = house.desk->server(settings_for(), issuer.way());
+      const auto done = co_await as_result(server->sign_in({}, issuer.browser()));
+      EXPECT_EQ(done.has_value(), works);
+      EXPECT_EQ(issuer.pages.size(), 1u);
+      for (const auto& page : issuer.pages) {
+        EXPECT_EQ(page.has_value(), works);
+        if (!works) EXPECT_THAT(page, FailsWith(Errc::config, HasSubstr("the disk is full")));
+      }
+      if (!works) EXPECT_THAT(done, FailsWith(Errc::config, HasSubstr("keeping the token")));
+    });
+  }
+}
+
+// Which of two tokens is the newer one is not a matter of the clock of this machine.
+TEST(SignIn, AClockThatWasSetBack_SendsNoRefreshTokenTwice) {
+  ManualClock clock;
+  run_task(clock, [&clock]() -> Task<void> {
+    FakeIssuer issuer;
+    issuer.add_documents();
+    const auto executor = co_await asio::this_coro::executor;
+    House first(executor);
+    auto one = first.desk->server(settings_for(), issuer.way());
+    (void)co_await one->sign_in({}, issuer.browser());
+    House second(executor, first.store);
+    auto other = second.desk->server(settings_for(), issuer.way());
+    const auto begin = clock.wall();
+    clock.skip(20h);
+    EXPECT_EQ(co_await credentials(one), "Bearer access-2");
+    EXPECT_EQ(co_await credentials(other), "Bearer access-2");
+    clock.set_wall(begin);
+    auto request = to_server();
+    auto sent = co_await other->authorize(request);
+    EXPECT_TRUE(co_await other->on_challenge(sent, request, refusal()));
+    EXPECT_EQ(issuer.refreshes, 2);
+    sent = co_await one->authorize(request);
+    EXPECT_TRUE(co_await one->on_challenge(sent, request, refusal()));
+    EXPECT_EQ(co_await credentials(one), "Bearer access-3");
+    EXPECT_EQ(issuer.refreshes, 2);
+    // A sign-in elsewhere counts as well.
+    (void)co_await other->sign_in({.scope = "write"}, issuer.browser());
+    one->read_again();
+    EXPECT_EQ(co_await credentials(one), "Bearer access-4");
+  });
+}
+
+// Nobody here has a key to prove it with: every request would fail from then on.
+TEST(SignIn, ARenewalThatBringsATokenForProofs_IsAFailureOfTheRenewal) {
+  ManualClock clock;
+  run_task(clock, [&clock]() -> Task<void> {
+    FakeIssuer issuer;
+    issuer.add_documents();
+    House house(co_await asio::this_coro::executor);
+    auto server = house.desk->server(settings_for(), issuer.way());
+    (void)co_await server->sign_in({}, issuer.browser());
+    issuer.instead = [](const auto&) {
+      HttpAnswer answer;
+      answer.head.status = 200;
+      answer.head.headers.set("Content-Type", "application/json");
+      answer.body = R"({"access_token":"proved","token_type":"DPoP","refresh_token":"refresh-9"})";
+      return std::optional(answer);
+    };
+    clock.skip(2h);
+    auto request = to_server();
+    auto sent = co_await as_result(server->authorize(request));
+    EXPECT_TRUE(sent.has_value());
+    EXPECT_EQ(request.headers.get("Authorization"), "Bearer access-1");
+    if (sent) {
+      EXPECT_THAT(co_await as_result(server->on_challenge(*sent, request, refusal())),
+                  FailsWith(Errc::protocol, HasSubstr("which nobody asked for")));
+    }
+    issuer.instead = {};
+    (void)co_await server->sign_in({}, issuer.browser());
+    EXPECT_EQ(co_await credentials(server), "Bearer access-2");
+  });
+}
+
+TEST(SignIn, SigningOut_AlsoForgetsTheIssuerOfAClientWhoseTokenIsGone) {
+  run_task([]() -> Task<void> {
+    FakeIssuer issuer;
+    issuer.add_documents();
+    House house(co_await asio::this_coro::executor);
+    auto settings = settings_for();
+    settings.client_id = "mine";
+    auto server = house.desk->server(settings, issuer.way());
+    (void)co_await server->sign_in({}, issuer.browser());
+    // Another server of the resource was signed out of.
+    co_await house.store->forget_token(issuer.issuer, issuer.resource);
+    server->read_again();
+    issuer.issuer = "https://elsewhere.example";
+    issuer.add_documents();
+    EXPECT_THAT(co_await as_result(server->sign_in({}, issuer.browser())),
+                FailsWith(Errc::config, HasSubstr("sign out first")));
+    EXPECT_FALSE((co_await server->sign_out()).was_signed_in);
+    EXPECT_TRUE((co_await as_result(server->sign_in({}, issuer.browser()))).has_value());
+  });
+}
+
+// A laptop leaves one network for another while a session is running.
+TEST(SignIn, WhichNetworkAServerIsOn_IsLookedAtForEachRenewal) {
+  ManualClock clock;
+  run_task(clock, [&clock]() -> Task<void> {
+    FakeIssuer issuer;
+    issuer.issuer = "https://10.1.2.3";
+    issuer.add_documents();
+    House house(co_await asio::this_coro::executor);
+    const ServerNetwork near{AddressKind::private_network, true};
+    ServerNetwork network = near;
+    auto server = house.desk->server(settings_for(), [&] { return issuer.way(network)(); });
+    (void)co_await server->sign_in({}, issuer.browser());
+    // Where nobody knows the name it is on no network.
+    network = {};
+    clock.skip(2h);
+    EXPECT_EQ(co_await credentials(server), "Bearer access-1");
+    EXPECT_EQ(issuer.refreshes, 0);
+    network = near;
+    clock.skip(1min);
+    EXPECT_EQ(co_await credentials(server), "Bearer access-2");
+  });
+}
+
+TEST(SignIn, ATokenWithoutWhatTheEntryWants_IsNotShared) {
+  struct Row {
+    const char* name;
+    std::function<void(SignInSettings&)> change;
+    std::size_t visits;
+  };
+  const std::vector<Row> rows{
+      {"nothing more", [](SignInSettings&) {}, 1},
+      {"the same scopes", [](SignInSettings& s) { s.scopes = "read"; }, 1},
+      {"more scopes", [](SignInSettings& s) { s.scopes = "read write"; }, 2},
+      {"tokens for proofs", [](SignInSettings& s) { s.dpop = true; }, 2},
+  };
+  for (const auto& row : rows) {
+    run_task([row]() -> Task<void> {
+      FakeIssuer issuer;
+      issuer.add_documents();
+      auto& description = issuer.documents[issuer.issuer + "/.well-known/oauth-authorization-server"];
+      description.insert(1, R"("dpop_signing_alg_values_supported":["ES256"],)");
+      House house(co_await asio::this_coro::executor);
+      const SignInNeed named{.resource_metadata = "https://mcp.example/.well-known/oauth-protected-resource/mcp"};
+      auto first = named;
+      first.scope = "read";
+      (void)co_await house.desk->server(settings_for(), issuer.way())->sign_in(first, issuer.browser());
+      auto settings = settings_for("https://mcp.example/mcp/second");
+      row.change(settings);
+      (void)co_await house.desk->server(settings, issuer.way())->sign_in(named, issuer.browser());
+      EXPECT_EQ(issuer.visits.size(), row.visits) << row.name;
+    });
+  }
 }
 
 TEST(SignIn, WhatTheUserConfigured_StaysAtTheIssuerItWasFirstUsedAt) {

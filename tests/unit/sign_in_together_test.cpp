@@ -370,6 +370,42 @@ TEST_F(TwoProcesses, ALockThatIsNeverFree_IsATimeout) {
   });
 }
 
+Task<void> keep(std::shared_ptr<SignInStore> in, TokenSet tokens, std::string server) {
+  co_await in->keep_token(std::move(tokens), std::move(server));
+}
+
+// Which servers a token is for is not written together with the token: that may have been renewed meanwhile.
+TEST_F(TwoProcesses, AServerThatLeavesASharedToken_DoesNotUndoItsRenewal) {
+  run_task([this]() -> Task<void> {
+    const auto executor = co_await asio::this_coro::executor;
+    const auto one = process();
+    const auto other = process();
+    const std::string first = "https://mcp.example/first", second = "https://mcp.example/second";
+    const auto token = [](std::string issuer, int number) {
+      TokenSet tokens;
+      tokens.issuer = std::move(issuer);
+      tokens.resource = "https://mcp.example";
+      tokens.access = Secret(fmt::format("access-{}", number));
+      return tokens;
+    };
+    for (int round = 0; round < 20; ++round) {
+      co_await one->keep_token(token("https://a.example", 2 * round), first);
+      co_await one->keep_token(token("https://a.example", 2 * round), second);
+      Scope scope(executor);
+      scope.spawn(keep(one, token("https://a.example", 2 * round + 1), first));
+      scope.spawn(keep(other, token("https://b.example", 0), second));
+      co_await scope.join();
+      const auto kept = co_await one->token("https://a.example", "https://mcp.example");
+      EXPECT_TRUE(kept.has_value());
+      if (kept) EXPECT_EQ(kept->access.reveal(), fmt::format("access-{}", 2 * round + 1));
+    }
+    // The last one takes it along.
+    co_await one->keep_token(token("https://b.example", 0), first);
+    co_await one->keep_token(token("https://b.example", 0), second);
+    EXPECT_FALSE((co_await one->token("https://a.example", "https://mcp.example")).has_value());
+  });
+}
+
 TEST_F(TwoProcesses, WhatARefusalNames_IsKeptUntilSomebodySignsIn) {
   run_task([this]() -> Task<void> {
     const SignInNeed need{.resource_metadata = metadata_url, .scope = "write", .proof = true};

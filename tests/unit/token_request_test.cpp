@@ -1,6 +1,8 @@
 // Requests to a token endpoint: every grant, every proof of who we are. A1 A3 A5.
 #include "auth/token_request.h"
 
+#include <algorithm>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -120,6 +122,28 @@ TEST(TokenRequest, PrivateKeyJwt_IsForTheIssuer) {
               FailsWith(Errc::config, HasSubstr("cannot sign with \"RS256\"")));
   who.private_key = Secret("no key");
   EXPECT_THAT(token_request(one, now, system_random()), FailsWith(Errc::config, Not(HasSubstr("no key"))));
+}
+
+// A server may repeat what it was sent in any of its forms.
+TEST(TokenRequest, WhatMustNotBeShown_IsAlsoWhatWasSent) {
+  const auto key = SigningKey::make_p256(system_random());
+  auto who = client();
+  const auto said = [&](const TokenRequest& one) {
+    std::vector<std::string> out;
+    const auto http = token_request(one, now, system_random()).value();
+    for (const auto& secret : secrets_in(one, http)) out.emplace_back(secret.reveal());
+    return out;
+  };
+  auto one = request(RefreshGrant{Secret("r+1/2==")}, &who);
+  one.authentication = ClientAuthentication::basic;
+  EXPECT_THAT(said(one), testing::IsSupersetOf({std::string("r+1/2=="), std::string("r%2B1%2F2%3D%3D"),
+                                                std::string("p+ss: wörd"), std::string("p%2Bss%3A+w%C3%B6rd"),
+                                                base64_encode("the+client:p%2Bss%3A+w%C3%B6rd")}));
+  who.private_key = key.pem();
+  one.authentication = ClientAuthentication::private_key_jwt;
+  const auto sent = said(one);
+  EXPECT_TRUE(
+      std::ranges::any_of(sent, [&](const auto& text) { return verify_jws(text, key.public_jwk()).has_value(); }));
 }
 
 TEST(TokenRequest, WithoutAnEndpoint_ThereIsNone) {

@@ -19,8 +19,10 @@ constexpr std::string_view id_token_type = "urn:ietf:params:oauth:token-type:id_
 
 Task<TokenAnswer> ask_provider(TokenRequest request, SignInWay way, std::chrono::sys_seconds now, Random random) {
   (void)value_or_throw(check_endpoint(request.endpoint, "the token endpoint of the identity provider", way.network));
-  auto answer = co_await way.fetch(value_or_throw(token_request(request, now, random)));
-  co_return read_token_answer(answer.head, answer.body, TokenKind::bearer, secrets_in(request));
+  auto sending = value_or_throw(token_request(request, now, random));
+  const auto secrets = secrets_in(request, sending);
+  auto answer = co_await way.fetch(std::move(sending));
+  co_return read_token_answer(answer.head, answer.body, TokenKind::bearer, secrets);
 }
 
 Task<std::string> token_endpoint_of(const IdentityProvider& provider, const SignInWay& way) {
@@ -110,7 +112,9 @@ Task<void> SignInDesk::sign_in_at_provider(IdentityProvider provider, SignInWay 
   attempt.nonce = random_token(random);
   attempt.pkce = make_pkce(random);
   auto url = value_or_throw(authorization_url(attempt));
-  auto code = co_await visit->go(std::move(url), judge_of(attempt));
+  auto answered = co_await as_result(visit->go(std::move(url), judge_of(attempt)));
+  if (!answered) throw with_redirect_hint(answered.error(), attempt.redirect_uri, {});
+  auto code = std::move(*answered);
   TokenRequest request;
   request.endpoint = provider.token_endpoint.empty() ? attempt.issuer.token_endpoint : provider.token_endpoint;
   request.issuer = provider.issuer;
@@ -125,6 +129,8 @@ Task<void> SignInDesk::sign_in_at_provider(IdentityProvider provider, SignInWay 
     kept = std::unexpected(token_error(*refusal, provider.issuer));
   } else {
     const IdentityExpectation expected{provider.issuer, provider.client_id, attempt.nonce, now()};
+    // A renewal of what was kept before must not come behind this.
+    const auto lock = co_await options_.store->lock(provider_token_name(provider.issuer));
     kept =
         co_await as_result(keep_identity(options_.store, provider, std::move(std::get<GivenTokens>(*asked)), expected));
   }
@@ -177,8 +183,8 @@ Task<Secret> SignInDesk::renewed_identity(IdentityProvider provider, SignInWay w
   }
   auto given = std::get<GivenTokens>(std::move(answer));
   auto renewed = given.id_token;
-  if (renewed.empty() && !given.refresh.empty()) {
-    // The one before is worth nothing any more, whatever else is missing.
+  if (!given.refresh.empty()) {
+    // The one before is worth nothing any more, whatever is wrong with the rest.
     Json note{{"kind", "identity"}, {"issuer", provider.issuer}};
     co_await store.keep_secret(provider_refresh_name(provider.issuer), given.refresh, std::move(note));
   }

@@ -85,14 +85,20 @@ Task<void> ServerSignIn::load() {
   if (!kept || holder_) co_return;
   holder_ = desk_->holder(kept->issuer, kept->resource);
   // Somebody may have signed in anew, in another process.
-  const bool newer = !holder_->tokens || (!holder_->renewing && last_change(*kept) >= last_change(*holder_->tokens) &&
+  const bool newer = !holder_->tokens || (!holder_->renewing && is_newer(*kept, *holder_) &&
                                           replaces(kept->access, holder_->tokens->access));
   if (newer) hold(*holder_, std::move(*kept));
+}
+
+// By the order of keeping, and not by the clock, which may have been set back between two processes.
+bool ServerSignIn::is_newer(const TokenSet& kept, const Holder& holder) {
+  return !holder.unkept || !holder.tokens || last_change(kept) > last_change(*holder.tokens);
 }
 
 void ServerSignIn::hold(Holder& holder, TokenSet tokens) {
   holder.tokens = std::move(tokens);
   holder.over = false;
+  holder.unkept = false;
   holder.failure.reset();
 }
 
@@ -245,8 +251,9 @@ Task<void> ServerSignIn::renew_locked(Self self, std::shared_ptr<Holder> holder)
   if (!holder->tokens) co_return;
   const auto before = *holder->tokens;
   const auto lock = co_await store.lock(token_name(before.issuer, before.resource));
+  self->way_.reset();
   auto kept = co_await store.token(before.issuer, before.resource);
-  const bool newer = kept && last_change(*kept) >= last_change(before);
+  const bool newer = kept && is_newer(*kept, *holder);
   if (newer && replaces(kept->access, before.access) && token_age(*kept, self->desk_->now()) == TokenAge::fresh) {
     hold(*holder, std::move(*kept));
     co_return;
@@ -262,7 +269,7 @@ Task<void> ServerSignIn::renew_locked(Self self, std::shared_ptr<Holder> holder)
     SignInReport report;
     auto tokens = co_await self->without_person(std::move(found), {.scope = join_scopes(current.requested)}, report);
     co_await store.keep_token(tokens, self->url_);
-    holder->tokens = std::move(tokens);
+    hold(*holder, std::move(tokens));
     co_return;
   }
   co_await shielded(refreshed(self, holder, current));
@@ -286,6 +293,7 @@ Task<void> ServerSignIn::refreshed(Self self, std::shared_ptr<Holder> holder, To
     throw token_error(*refusal, current.issuer);
   }
   auto& given = std::get<GivenTokens>(answer);
+  if (given.kind == TokenKind::dpop && current.dpop_key.empty()) throw unasked_proof(current.issuer);
   auto next = current;
   next.access = std::move(given.access);
   if (!given.refresh.empty()) next.refresh = std::move(given.refresh);
@@ -298,6 +306,7 @@ Task<void> ServerSignIn::refreshed(Self self, std::shared_ptr<Holder> holder, To
   auto saved = co_await as_result(store.keep_token(next, self->url_));
   holder->tokens = std::move(next);
   holder->over = false;
+  holder->unkept = !saved;
   if (!saved) {
     self->desk_->options_.runtime.log(LogLevel::warning, "sign_in_not_kept", "server", self->settings_.server, "reason",
                                       saved.error().message());
@@ -322,17 +331,22 @@ Task<void> ServerSignIn::note(std::optional<SignInFailure> failure) {
 Task<SignOutReport> ServerSignIn::sign_out() {
   const auto self = shared_from_this();
   auto& store = *desk_->options_.store;
+  way_.reset();
   SignOutReport report;
   auto tokens = co_await store.token_of_server(url_);
-  if (!tokens) co_return report;
+  if (!tokens) {
+    // Its token may have gone with that of another server of the resource.
+    co_await store.forget_secret(bound_issuer_name());
+    co_return report;
+  }
   report.was_signed_in = true;
   report.issuer = tokens->issuer;
   const auto lock = co_await store.lock(token_name(tokens->issuer, tokens->resource));
   // A renewal that was under way has changed it.
   if (auto current = co_await store.token(tokens->issuer, tokens->resource)) tokens = std::move(current);
   auto client = co_await as_result(client_of(*tokens));
-  (void)co_await as_result(store.forget_secret(bound_issuer_name()));
   co_await store.forget_token(tokens->issuer, tokens->resource);
+  (void)co_await as_result(store.forget_secret(bound_issuer_name()));
   auto held = desk_->holder(tokens->issuer, tokens->resource);
   held->tokens.reset();
   holder_.reset();

@@ -138,7 +138,8 @@ class SignInDesk : public std::enable_shared_from_this<SignInDesk> {
     bool renewing = false;
     std::optional<Error> failure;  // of the last renewal
     std::chrono::sys_seconds failed{};
-    bool over = false;  // it cannot be renewed any more: somebody has to sign in
+    bool over = false;    // it cannot be renewed any more: somebody has to sign in
+    bool unkept = false;  // the tokens could not be kept: the store has older ones
     Event renewed;
   };
   // A renewal from where it is begun to where everybody who waits for it goes on, also when it never runs.
@@ -228,10 +229,14 @@ class ServerSignIn final : public HttpAuth, public std::enable_shared_from_this<
   // The first token of a grant that needs no person, once for all requests that were refused for want of one.
   static Task<void> first_token(Self self, SentCredentials sent, SignInNeed need);
 
+  // Looked for once for each sign-in, renewal and sign-out: this machine may have come to another network meanwhile.
   Task<SignInWay> way();
   Task<Discovered> discover_now(SignInNeed need);
   Scopes scopes_for(const SignInNeed& need, const Discovered& found) const;
-  Task<TokenSet> by_browser(Discovered found, SignInNeed need, OpenVisit open, SignInReport& report);
+  // The user wants tokens with proofs, and the issuer has them.
+  bool wants_proof(const Discovered& found) const { return settings_.dpop && !found.issuer.dpop_algorithms.empty(); }
+  // Also keeps them, so that the page can say that it worked.
+  Task<void> by_browser(Discovered found, SignInNeed need, OpenVisit open, SignInReport& report);
   Task<TokenSet> without_person(Discovered found, SignInNeed need, SignInReport& report);
   Task<OAuthClient> client_at(IssuerMetadata issuer, std::string redirect_uri, Scopes scopes, SignInReport& report);
   Task<OAuthClient> configured_client(IssuerMetadata issuer);
@@ -239,12 +244,14 @@ class ServerSignIn final : public HttpAuth, public std::enable_shared_from_this<
   Task<void> forget_registration(OAuthClient client);
   Task<Secret> identity_assertion(const Discovered& found, const Scopes& scopes);
   Task<TokenSet> tokens_by(TokenRequest request, const Discovered& found, bool proof, Scopes scopes);
-  Task<void> adopt(TokenSet tokens);
+  Task<void> adopt(TokenSet tokens, SignInReport& report);
   // Takes the token that the user has for this resource already, through another server. Nothing: somebody has to ask.
   Task<std::optional<TokenSet>> shared(const Discovered& found, const SignInNeed& need);
   Task<TokenAnswer> request_tokens(TokenRequest request, TokenKind kind, Secret dpop_key);
   bool is_worth_renewing(const Holder& holder) const;
   static void hold(Holder& holder, TokenSet tokens);
+  // Whether what is kept takes the place of what is held.
+  static bool is_newer(const TokenSet& kept, const Holder& holder);
   // In the store: the issuer that what the user configured for this server was first used at, and goes to from then on.
   std::string bound_issuer_name() const;
   Task<void> check_bound_issuer(std::string issuer);

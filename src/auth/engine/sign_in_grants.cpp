@@ -49,14 +49,16 @@ TokenSet made_of(GivenTokens given, const TokenRequest& request, const Discovere
   return tokens;
 }
 
-// One name of this machine each: another one is another address to the issuer.
+// One name of this machine each: another one is another address to the issuer. What it registered beside them is its
+// own affair.
 void add_other_hosts(std::vector<std::string>& uris, const std::vector<std::string>& kept) {
   constexpr std::size_t most = 4;
   for (const auto& uri : kept) {
     const auto url = parse_url(uri);
+    if (!url || url->scheme != "http" || !is_loopback_host(url->host)) continue;
     const bool known = std::ranges::any_of(uris, [&](const std::string& one) {
       const auto other = parse_url(one);
-      return !url || (other && other->host == url->host);
+      return other && other->host == url->host;
     });
     if (!known && uris.size() < most) uris.push_back(uri);
   }
@@ -71,15 +73,6 @@ std::uint16_t port_of(const OAuthClient& client) {
 }
 
 }  // namespace
-
-std::string redirect_hint(const std::string& redirect_uri, const std::string& server) {
-  const auto url = parse_url(redirect_uri);
-  const std::string_view other = url && url->host == "localhost" ? "127.0.0.1" : "localhost";
-  return fmt::format(
-      "if the page said that the redirect address does not match, enter {} for your client there, or, if {} is entered "
-      "there, write \"oauth\": {{\"callbackHost\": \"{}\"}} into the entry of \"{}\"",
-      redirect_uri, fmt::format("http://{}:{}/callback", other, url ? url->effective_port() : 0), other, server);
-}
 
 AuthorizationVisit::Judge judge_of(AuthorizationAttempt attempt) {
   return [attempt = std::move(attempt)](const CallbackAnswer& answer) -> Result<Secret> {
@@ -107,22 +100,21 @@ Task<SignInReport> ServerSignIn::sign_in_now(Self self, SignInNeed need, OpenVis
 }
 
 Task<void> ServerSignIn::sign_in_steps(Self self, SignInNeed need, OpenVisit open, SignInReport& report) {
+  self->way_.reset();
   auto found = co_await in_step(report.step, SignInStep::discovery, self->discover_now(need));
   report.issuer = found.issuer.issuer;
   report.resource = found.resource;
-  TokenSet tokens;
   if (self->settings_.grant == GrantKind::authorization_code) {
     if (auto shared = co_await in_step(report.step, SignInStep::storage, self->shared(found, need))) {
       report.granted = std::move(shared->granted);
       report.shared = true;
       co_return;
     }
-    tokens = co_await self->by_browser(std::move(found), std::move(need), std::move(open), report);
-  } else {
-    tokens = co_await self->without_person(std::move(found), std::move(need), report);
+    co_await self->by_browser(std::move(found), std::move(need), std::move(open), report);
+    co_return;
   }
-  report.granted = tokens.granted;
-  co_await in_step(report.step, SignInStep::storage, self->adopt(std::move(tokens)));
+  auto tokens = co_await self->without_person(std::move(found), std::move(need), report);
+  co_await in_step(report.step, SignInStep::storage, self->adopt(std::move(tokens), report));
 }
 
 Task<SignInNeed> ServerSignIn::need() {
@@ -161,7 +153,7 @@ Scopes ServerSignIn::scopes_for(const SignInNeed& need, const Discovered& found)
                         .issuer = found.issuer.scopes_supported});
 }
 
-Task<TokenSet> ServerSignIn::by_browser(Discovered found, SignInNeed need, OpenVisit open, SignInReport& report) {
+Task<void> ServerSignIn::by_browser(Discovered found, SignInNeed need, OpenVisit open, SignInReport& report) {
   if (!open)
     throw Error(Errc::unauthorized, fmt::format("{} needs somebody to sign in, and nobody is there", settings_.server));
   value_or_throw(check_pkce(found.issuer));
@@ -196,11 +188,12 @@ Task<TokenSet> ServerSignIn::by_browser(Discovered found, SignInNeed need, OpenV
   auto url = value_or_throw(authorization_url(attempt));
   auto answered =
       co_await as_result(in_step(report.step, SignInStep::browser, visit->go(std::move(url), judge_of(attempt))));
-  // An issuer that does not know the address shows a page of its own, and nothing ever comes back.
-  if (!answered && answered.error().code() == Errc::timeout && settings_.client_id) {
-    throw answered.error().with_message(
-        fmt::format("{}; {}", answered.error().message(), redirect_hint(attempt.redirect_uri, settings_.server)));
-  }
+  // Nobody but the user knows which address they entered for a client of theirs. An issuer that does not know ours
+  // shows a page of its own, and then nothing ever comes back.
+  const auto with_hint = [&](Error error) {
+    return settings_.client_id ? with_redirect_hint(std::move(error), attempt.redirect_uri, settings_.server) : error;
+  };
+  if (!answered) throw with_hint(answered.error());
   auto code = value_or_throw(std::move(answered));
   TokenRequest request;
   request.endpoint = found.issuer.token_endpoint;
@@ -213,12 +206,18 @@ Task<TokenSet> ServerSignIn::by_browser(Discovered found, SignInNeed need, OpenV
   const auto wanted = scopes;
   auto tokens = co_await as_result(
       in_step(report.step, SignInStep::token, tokens_by(std::move(request), found, proof, std::move(scopes))));
-  visit->finish(tokens ? Result<void>() : Result<void>(std::unexpected(tokens.error())));
-  if (tokens && need.more_scope) {
+  Result<void> kept;
+  if (!tokens) {
+    kept = std::unexpected(with_hint(tokens.error()));
+  } else {
+    kept = co_await as_result(in_step(report.step, SignInStep::storage, adopt(std::move(*tokens), report)));
+  }
+  visit->finish(kept);
+  value_or_throw(std::move(kept));
+  if (need.more_scope) {
     steps_up_.push_back(wanted);
     ++steps_in_a_row_;
   }
-  co_return value_or_throw(std::move(tokens));
 }
 
 Task<TokenSet> ServerSignIn::without_person(Discovered found, SignInNeed need, SignInReport& report) {
@@ -342,7 +341,9 @@ Task<OAuthClient> ServerSignIn::client_at(IssuerMetadata issuer, std::string red
   wish.software_version = desk_->options_.software_version;
   const auto reach = co_await way();
   auto answer = co_await reach.fetch(registration_request(issuer, wish));
-  auto client = value_or_throw(read_registration(answer.head.status, answer.body, issuer, wish));
+  auto registered = read_registration(answer.head.status, answer.body, issuer, wish);
+  if (!registered) throw with_other_host(registered.error(), redirect_uri, settings_.server);
+  auto client = std::move(*registered);
   client.authentication = authentication_for(client, issuer);
   co_await store.keep_client(client);
   report.registered = true;
@@ -392,11 +393,12 @@ Task<TokenAnswer> ServerSignIn::request_tokens(TokenRequest request, TokenKind k
         proof.nonce = nonce->second;
       sending.headers.set("DPoP", value_or_throw(dpop_proof(key, proof, desk_->now(), random)));
     }
+    const auto secrets = secrets_in(request, sending);
     auto answer = co_await reach.fetch(std::move(sending));
     if (const auto nonce = answer.head.headers.get("DPoP-Nonce"); !nonce.empty() && nonce.size() <= 4096) {
       desk_->nonces_[endpoint.origin()] = nonce;
     }
-    auto read = read_token_answer(answer.head, answer.body, kind, secrets_in(request));
+    auto read = read_token_answer(answer.head, answer.body, kind, secrets);
     const auto* refusal = std::get_if<TokenRefusal>(&read);
     if (again || !refusal || refusal->fault != TokenFault::use_dpop_nonce || refusal->dpop_nonce.empty())
       co_return read;
@@ -405,8 +407,7 @@ Task<TokenAnswer> ServerSignIn::request_tokens(TokenRequest request, TokenKind k
 
 Task<TokenSet> ServerSignIn::tokens_by(TokenRequest request, const Discovered& found, bool proof, Scopes scopes) {
   // Proofs where the server wants them and the issuer can.
-  const auto kind =
-      proof || (settings_.dpop && !found.issuer.dpop_algorithms.empty()) ? TokenKind::dpop : TokenKind::bearer;
+  const auto kind = proof || wants_proof(found) ? TokenKind::dpop : TokenKind::bearer;
   Secret key;
   if (kind == TokenKind::dpop) key = SigningKey::make_p256(desk_->options_.runtime.random).pem();
   auto answer = co_await request_tokens(request, kind, key);
@@ -418,10 +419,7 @@ Task<TokenSet> ServerSignIn::tokens_by(TokenRequest request, const Discovered& f
   }
   auto tokens = made_of(std::move(std::get<GivenTokens>(answer)), request, found, std::move(scopes), desk_->now());
   tokens.authentication = request.authentication;
-  if (tokens.kind == TokenKind::dpop && key.empty()) {
-    throw Error(Errc::protocol, fmt::format("{} gave a token that needs proofs (DPoP), which nobody asked for",
-                                            redacted_url(found.issuer.issuer)));
-  }
+  if (tokens.kind == TokenKind::dpop && key.empty()) throw unasked_proof(found.issuer.issuer);
   if (tokens.kind == TokenKind::dpop) tokens.dpop_key = std::move(key);
   co_return tokens;
 }
@@ -433,7 +431,8 @@ Task<void> ServerSignIn::bind_issuer(std::string issuer) {
   co_await desk_->options_.store->keep_secret(bound_issuer_name(), Secret(std::move(issuer)), std::move(note));
 }
 
-Task<void> ServerSignIn::adopt(TokenSet tokens) {
+Task<void> ServerSignIn::adopt(TokenSet tokens, SignInReport& report) {
+  report.granted = tokens.granted;
   auto holder = desk_->holder(tokens.issuer, tokens.resource);
   auto& store = *desk_->options_.store;
   // A renewal of the token of before must not come behind this.
@@ -452,7 +451,8 @@ Task<std::optional<TokenSet>> ServerSignIn::shared(const Discovered& found, cons
   // Who asks for more, or again, wants a token of their own; and what others declared gets nothing unasked.
   if (need.more_scope || !settings_.users_own) co_return std::nullopt;
   auto& store = *desk_->options_.store;
-  const ShareWish wish{settings_.client_id, split_scopes(need.scope), need.proof || found.dpop_required};
+  const ShareWish wish{settings_.client_id, split_scopes(settings_.scopes.value_or(need.scope)),
+                       need.proof || found.dpop_required || wants_proof(found)};
   const auto issuer = found.issuer.issuer;
   const auto resource = found.resource;
   if (co_await store.token_of_server(url_)) co_return std::nullopt;

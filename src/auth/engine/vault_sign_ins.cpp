@@ -110,19 +110,17 @@ Json marks_of(const std::vector<std::string>& servers) {
   return marks;
 }
 
-// A server has another token now; others may still share this one.
-Result<void> leave(SecretVault& vault, const KeptSecret& kept, const std::vector<std::string>& servers) {
-  if (servers.empty()) {
-    auto removed = vault.remove(kept.name);
-    return removed ? Result<void>() : std::unexpected(removed.error());
-  }
-  auto value = vault.read(kept.name);
-  if (!value) return std::unexpected(value.error());
-  if (!*value) return {};
-  auto note = kept.note;
-  note["servers"] = marks_of(servers);
-  auto written = vault.write(kept.name, **value, std::move(note));
-  return written ? Result<void>() : std::unexpected(written.error());
+// A server has another token now; others may still share this one, and one of them may be renewing it.
+Result<void> leave(SecretVault& vault, const KeptSecret& kept, const std::string& mark) {
+  bool shared = true;
+  auto changed = vault.change_note(kept.name, [&](Json& note) {
+    auto servers = texts_in(note["servers"]);
+    std::erase(servers, mark);
+    shared = !servers.empty();
+    note["servers"] = marks_of(servers);
+  });
+  if (changed && *changed && !shared) changed = vault.remove(kept.name);
+  return changed ? Result<void>() : std::unexpected(changed.error());
 }
 
 Result<void> keep_in(SecretVault& vault, const TokenSet& tokens, const std::string& mark) {
@@ -143,9 +141,9 @@ Result<void> keep_in(SecretVault& vault, const TokenSet& tokens, const std::stri
   if (!kept) return std::unexpected(kept.error());
   // The server is at one token, not at that of the authorization server it had before.
   for (const auto& one : *all) {
-    auto known = texts_in(one.note["servers"]);
-    if (one.name == name || std::erase(known, mark) == 0) continue;
-    if (auto left = leave(vault, one, known); !left) return left;
+    const auto known = texts_in(one.note["servers"]);
+    if (one.name == name || std::ranges::find(known, mark) == known.end()) continue;
+    if (auto left = leave(vault, one, mark); !left) return left;
   }
   return {};
 }

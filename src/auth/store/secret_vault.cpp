@@ -143,6 +143,21 @@ class SecretVault::Impl {
     return busy();
   }
 
+  Result<bool> change_note(const std::string& name, const std::function<void(Json& note)>& edit) {
+    const auto turn = take_turn();
+    if (!turn) return std::unexpected(turn.error());
+    auto all = index();
+    if (!all) return std::unexpected(all.error());
+    const auto entry = all->secrets.find(name);
+    if (entry == all->secrets.end()) return false;
+    edit(entry->second.note);
+    if (auto wrong = fault_of(name, Secret(), entry->second.note); !wrong) {
+      return std::unexpected(std::move(wrong).error());
+    }
+    if (auto written = write_file(*all); !written) return std::unexpected(std::move(written).error());
+    return true;
+  }
+
   Result<bool> remove(const std::string& name) {
     for (int round = 0; round < most_rounds; ++round) {
       const auto before = index();
@@ -373,6 +388,10 @@ Result<std::optional<Secret>> SecretVault::read(const std::string& name) { retur
 
 Result<SecretPlace> SecretVault::write(const std::string& name, const Secret& value, Json note) {
   return impl_->write(name, value, note);
+}
+
+Result<bool> SecretVault::change_note(const std::string& name, const std::function<void(Json& note)>& edit) {
+  return impl_->change_note(name, edit);
 }
 
 Result<bool> SecretVault::remove(const std::string& name) { return impl_->remove(name); }

@@ -42,7 +42,7 @@ struct KeptSecret {
 struct VaultLimits {
   std::size_t name = 8u << 10;                        // bytes
   std::size_t value = 1u << 20;                       // bytes
-  std::size_t note = 16u << 10;                       // bytes of its text
+  std::size_t note = 64u << 10;                       // bytes of its text
   std::size_t secrets = 2'000;                        // in both places
   std::size_t index = 16u << 20;                      // bytes of the file
   std::chrono::milliseconds keyring{10'000};          // one request to the keyring
@@ -92,6 +92,8 @@ class SecretVault {
   Result<std::optional<Secret>> read(const std::string& name);
   // A name stays where it is; a new one goes to the keyring if that answers, else to the file.
   Result<SecretPlace> write(const std::string& name, const Secret& value, Json note);
+  // What may be shown of it, and nothing else: another process may be writing the secret itself. False: there was none.
+  Result<bool> change_note(const std::string& name, const std::function<void(Json& note)>& edit);
   // False: there was none.
   Result<bool> remove(const std::string& name);
 
