@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <set>
 
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/error.hpp>
@@ -78,7 +79,8 @@ Task<std::optional<std::string>> typed_or_piped(Io& io) {
 
 // The address that the browser ended at. What cannot be one is asked for again here; whether it is the right one is the
 // engine's to say, which then asks again.
-Task<std::string> paste_address(Io& io, Waiting& waiting, std::shared_ptr<bool> shown, SignInPage page) {
+Task<std::string> paste_address(Io& io, Waiting& waiting, std::shared_ptr<bool> shown, std::string redirect,
+                                SignInPage page) {
   waiting.suspend();
   const struct Resume {
     Waiting& line;
@@ -92,7 +94,7 @@ Task<std::string> paste_address(Io& io, Waiting& waiting, std::shared_ptr<bool> 
   }
   *shown = true;
   held.write("\n" + page.url + "\n\n");
-  held.say(paste_words(page));
+  held.say(redirect + paste_words(page));
   for (int tried = 0; tried < most_tries; ++tried) {
     held.say("Address: ");
     const auto typed = co_await typed_or_piped(io);
@@ -106,14 +108,24 @@ Task<std::string> paste_address(Io& io, Waiting& waiting, std::shared_ptr<bool> 
   throw Error(Errc::unauthorized, "no address was pasted that the browser could have ended at");
 }
 
-Task<void> show_page(Io& io, Waiting& waiting, std::string command, std::chrono::milliseconds wait, SignInPage page) {
+Task<void> show_page(Io& io, Waiting& waiting, std::string command, std::chrono::milliseconds wait,
+                     std::string redirect, SignInPage page) {
   waiting.pause();
   io.talk(page_words(page));
   // A long address must stay one line, so that it can be copied.
   io.log("\n" + page.url + "\n\n");
   const auto why_not = co_await open_browser(browser_plan(process_environment(), page.url));
   waiting.pause();
-  io.talk(opened_words(page, why_not, command, wait));
+  io.talk(redirect + opened_words(page, why_not, command, wait));
+}
+
+// Where a client of the user's own signs in, whose redirect address only they can enter.
+std::set<std::string> servers_with_own_client(const LoadedConfig& config) {
+  std::set<std::string> out;
+  for (const auto& server : config.servers) {
+    if (server.oauth && server.oauth->client_id) out.insert(server.name);
+  }
+  return out;
 }
 
 std::string command_line_of(const Settings& settings) {
@@ -164,17 +176,26 @@ SignInOptions sign_in_options(const LoadedConfig& config) {
   return options;
 }
 
-void let_user_sign_in(SignInOptions& options, const Settings& settings, Io& io, Waiting& waiting,
-                      std::shared_ptr<bool> shown) {
+void let_user_sign_in(SignInOptions& options, const LoadedConfig& config, const Settings& settings, Io& io,
+                      Waiting& waiting, std::shared_ptr<bool> shown) {
+  const bool at_provider = settings.command == Command::xaa;  // where the client is always the user's own
+  const auto redirect = [own = servers_with_own_client(config), at_provider](SignInPage page) {
+    if (!at_provider && !own.contains(page.server)) return std::string();
+    if (at_provider) page.server.clear();
+    return redirect_words(page);
+  };
   if (settings.no_browser) {
-    options.paste = [&io, &waiting, shown](SignInPage page) {
-      return paste_address(io, waiting, shown, std::move(page));
+    options.paste = [&io, &waiting, shown, redirect](SignInPage page) {
+      auto words = redirect(page);
+      return paste_address(io, waiting, shown, std::move(words), std::move(page));
     };
     return;
   }
-  options.show = [&io, &waiting, shown, command = command_line_of(settings), wait = options.wait](SignInPage page) {
+  options.show = [&io, &waiting, shown, redirect, command = command_line_of(settings),
+                  wait = options.wait](SignInPage page) {
     *shown = true;
-    return show_page(io, waiting, command, wait, std::move(page));
+    auto words = redirect(page);
+    return show_page(io, waiting, command, wait, std::move(words), std::move(page));
   };
 }
 

@@ -23,8 +23,8 @@ std::optional<IdentityProvider> identity_provider(const LoadedConfig& config);
 SignInOptions sign_in_options(const LoadedConfig& config);
 // For `login` and `xaa login`: with a browser, or with --no-browser by copying.
 // `shown` becomes true when the user has been sent to a page.
-void let_user_sign_in(SignInOptions& options, const Settings& settings, Io& io, Waiting& waiting,
-                      std::shared_ptr<bool> shown);
+void let_user_sign_in(SignInOptions& options, const LoadedConfig& config, const Settings& settings, Io& io,
+                      Waiting& waiting, std::shared_ptr<bool> shown);
 
 // Whether `login NAME` is about the directory of connectors and not about a server.
 bool means_connectors(const LoadedConfig& config, const std::string& name);

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include <patchbay/json.h>
+
 #include "base/as_result.h"
 #include "base/strings.h"
 #include "http/challenge.h"
@@ -72,6 +74,18 @@ std::string shown_type(const HttpHead& head) {
 }
 
 std::string excerpt(std::string_view body) { return clean_excerpt(body, excerpt_limit); }
+
+std::string explanation(std::string_view body) {
+  const auto json = parse_json(body, {.max_depth = 32});
+  if (!json || !json->is_object()) return excerpt(body);
+  const Json& whole = *json;
+  for (const Json* object : {&whole, &whole["error"]}) {
+    for (const std::string_view name : {"error_description", "message", "detail", "error"}) {
+      if (const auto text = (*object)[name].text(); text && !text->empty()) return excerpt(*text);
+    }
+  }
+  return excerpt(body);
+}
 
 Task<std::string> explaining_body(HttpExchange& exchange) {
   std::string body;
@@ -187,7 +201,7 @@ Error HttpRequester::refusal(const HttpHead& head, bool had_credentials, std::st
 Error HttpRequester::sign_in_error(int status, bool signed_in, const SignInChallenge& challenge,
                                    std::string_view body) const {
   const bool more_scope = challenge.error == "insufficient_scope";
-  const auto explained = excerpt(body);
+  const auto explained = explanation(body);
   const auto because = explained.empty() ? std::string() : fmt::format(": {}", explained);
   if (more_scope) {
     return Error(Errc::forbidden, fmt::format("{} needs more rights than you gave it when you signed in ({} {}){}",

@@ -72,5 +72,7 @@ Task<std::string> explaining_body(HttpExchange& exchange);
 // "text/html", or "no type"; and the first line of a body, fit for a message.
 std::string shown_type(const HttpHead& head);
 std::string excerpt(std::string_view body);
+// The same for people: of an error in JSON, its words.
+std::string explanation(std::string_view body);
 
 }  // namespace patchbay

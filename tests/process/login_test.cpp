@@ -191,7 +191,22 @@ TEST_F(Login, AConfiguredClientPortAndScopes_AreUsedAsTheyAre) {
   EXPECT_EQ(page["client_id"], "our-client");
   EXPECT_EQ(page["redirect_uri"], fmt::format("http://localhost:{}/callback", port));
   EXPECT_EQ(page["scope"], "one two");
+  EXPECT_THAT(result.err, AllOf(HasSubstr("If the page says that the redirect address does not match"),
+                                HasSubstr("\"callbackHost\": \"127.0.0.1\"} into the entry of \"guarded\"")));
   EXPECT_EQ(server.registrations, 0);
+}
+
+TEST_F(Login, AtSeveralServers_WhatProtectsTheTokensIsSaidOnce) {
+  add();
+  ASSERT_EQ(run({"add", "--scope", "user", "-t", "http", "second", server.url()}).code, 0);
+  const auto result = run({"login", "guarded", "second"});
+  ASSERT_EQ(result.code, 0) << result.err;
+  EXPECT_THAT(result.out, AllOf(HasSubstr("Signed in to \"guarded\""), HasSubstr("Signed in to \"second\"")));
+  const auto said = result.err.find("The key of the encrypted file is in");
+  ASSERT_NE(said, std::string::npos);
+  EXPECT_EQ(result.err.find("The key of the encrypted file is in", said + 1), std::string::npos);
+  // It has the token already, and no browser was opened for it.
+  EXPECT_EQ(server.authorizations, 1);
 }
 
 TEST_F(Login, AUserWhoSaysNo_IsNotSignedIn_AndTheStepIsRemembered) {
@@ -323,6 +338,7 @@ TEST_F(Login, OneSignInAtTheIdentityProvider_UnlocksItsServers) {
   EXPECT_EQ(auth_status()["lastFailure"]["step"], Json("identity-provider"));
   const auto signed_in = run({"mcp", "xaa", "login"});
   ASSERT_EQ(signed_in.code, 0) << signed_in.err;
+  EXPECT_THAT(signed_in.err, HasSubstr("set MCP_OAUTH_CALLBACK_HOST=127.0.0.1"));
   EXPECT_EQ(server.authorizations, 1);
   const auto called = run({"call", "guarded/hello"});
   EXPECT_EQ(called.code, 0) << called.err;

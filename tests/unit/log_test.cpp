@@ -79,6 +79,8 @@ TEST(LogTest, NoValueOfALineCanBeTakenForAnotherField) {
 TEST(LogTest, AnEventIsASentenceForPeople) {
   EXPECT_EQ(log_words({LogLevel::warning, "docs", "not_accepted", {{"status", "404"}, {"reason", "gone"}}}),
             "\"docs\": the server refused a message (HTTP status 404): gone");
+  EXPECT_EQ(log_words({LogLevel::warning, "", "sign_in_not_renewed", {{"server", "docs"}, {"reason", "gone"}}}),
+            "the sign-in at \"docs\" was not renewed: gone");
   EXPECT_EQ(log_words({LogLevel::warning, "docs", "close_failed", {{"reason", "gone"}}}), std::nullopt);
   EXPECT_EQ(log_words({LogLevel::error, "docs", "close_failed", {{"reason", "gone"}}}), "\"docs\": close failed: gone");
   EXPECT_EQ(log_words({LogLevel::warning, "docs", "never_heard_of", {{"text", "a"}, {"other", "b"}}}),

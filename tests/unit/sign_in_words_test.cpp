@@ -27,6 +27,14 @@ TEST(SignInWords, SayHowToGoOnWithoutABrowser) {
   EXPECT_THAT(paste_words(page), HasSubstr("begins with http://127.0.0.1:4711/callback?"));
 }
 
+// B3.26
+TEST(SignInWords, AClientOfTheUsers_HasToListTheAddress) {
+  EXPECT_EQ(redirect_words(page),
+            "If the page says that the redirect address does not match, enter http://127.0.0.1:4711/callback for your "
+            "client there, or, if http://localhost:4711/callback is entered there, write \"oauth\": {\"callbackHost\": "
+            "\"localhost\"} into the entry of \"docs\".\n");
+}
+
 SignInLine signed_in() {
   SignInLine line{"docs", {}, {}};
   line.status.signed_in = true;
@@ -66,6 +74,13 @@ TEST(SignInWords, AboutAServer) {
   EXPECT_THAT(sign_in_text(failed, now),
               AllOf(HasSubstr("docs: not signed in; to sign in: patchbay login docs\n"),
                     HasSubstr("last attempt failed 3 minutes ago (token): "), Not(HasSubstr("\033"))));
+  auto over = signed_in();
+  over.status.server = "docs";
+  over.status.failed_step = "renewal";
+  over.status.failure = "it does not accept this sign-in any more";
+  EXPECT_THAT(sign_in_text(over, now),
+              AllOf(HasSubstr("token: expires in 30 minutes, could not be renewed\n"), Not(HasSubstr("by itself")),
+                    HasSubstr("\n  to sign in again: patchbay login docs\n")));
   EXPECT_EQ(sign_in_text({"docs", {}, "not reached by HTTP"}, now), "docs: not reached by HTTP\n");
   const auto json = sign_in_json(signed_in(), now);
   EXPECT_EQ(json["signedIn"], Json(true));

@@ -67,7 +67,8 @@ void Chat::connect(HostOptions& options) {
     return sample(std::move(request), std::move(context));
   };
   options.on_event = [this](const HostEvent& event) { heard(event); };
-  let_user_sign_in(options.sign_in, for_sign_in(settings_), io_, waiting_, std::make_shared<bool>(false));
+  let_user_sign_in(options.sign_in, *options.config, for_sign_in(settings_), io_, waiting_,
+                   std::make_shared<bool>(false));
   if (options.sign_in.paste) {
     options.sign_in.paste = [this, ask = options.sign_in.paste](SignInPage page) {
       return paste_address(ask, std::move(page));

@@ -84,7 +84,8 @@ std::string scopes_of(const SignInResult& result) {
 }
 
 // What is printed when it has worked: a value, since several are one list.
-Task<Json> signed_in(Context& context, const std::string& name, const SignInResult& done) {
+// `protection`: what protects the place, to be said once.
+Task<Json> signed_in(Context& context, const std::string& name, const SignInResult& done, std::string& protection) {
   const auto place = co_await place_of(context.host.config().config_dir, done);
   const auto statuses = context.statuses();
   const auto status = std::ranges::find(statuses, name, &ServerStatus::name);
@@ -100,7 +101,7 @@ Task<Json> signed_in(Context& context, const std::string& name, const SignInResu
     if (const auto scopes = scopes_of(done); !scopes.empty()) text += fmt::format("  scopes: {}\n", scopes);
     if (!place.words.empty()) text += fmt::format("  the token is in {}\n", place.words);
     print_lines(context.io, text);
-    if (!place.protection.empty() && !context.settings.quiet) context.io.talk(place.protection + "\n");
+    if (!place.protection.empty()) protection = place.protection;
     co_return Json();
   }
   Json scopes;
@@ -128,14 +129,16 @@ Task<int> login(Context& context) {
   }
   const bool listed = context.settings.json && names.size() > 1;
   int code = 0;
+  std::string protection;
   auto list = Json::array();
   for (const auto& name : names) {
     *context.page_shown = false;
-    context.waiting.begin(fmt::format("asking {} how to sign in", name));
+    if (!context.settings.json && &name != &names.front()) context.io.log("\n");
+    context.waiting.begin(fmt::format("signing in at {}", name));
     auto done = co_await as_result(sign_in_through_provider(context, name));
     context.waiting.end();
     if (done) {
-      list.push_back(co_await signed_in(context, name, *done));
+      list.push_back(co_await signed_in(context, name, *done, protection));
       continue;
     }
     if (done.error().code() == Errc::cancelled) throw std::move(done).error();
@@ -150,6 +153,7 @@ Task<int> login(Context& context) {
     }
     if (code == 0) code = ended;
   }
+  if (!protection.empty() && !context.settings.quiet) context.io.talk(protection + "\n");
   if (listed) {
     context.print_json({{"servers", std::move(list)}});
   } else if (context.settings.json && code == 0) {

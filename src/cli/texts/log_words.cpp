@@ -44,6 +44,11 @@ constexpr auto known_events = std::to_array<EventWords>({
     {"connectors_sign_in",
      "the servers of your connectors are not listed: {text}; to sign in: patchbay login connectors"},
     {"connectors", "the servers of your connectors could not be listed: {text}"},
+    {"sign_in_not_renewed", "the sign-in at \"{server}\" was not renewed: {reason}", false},
+    {"sign_in_not_kept",
+     "the renewed sign-in at \"{server}\" could not be kept for later runs: {reason}; to sign in again then: patchbay "
+     "login",
+     false},
     {"state_not_kept", "what was learned of servers cannot be kept for later runs: {text}; everything else works",
      false},
     {"channel_messages_not_kept",

@@ -3,6 +3,8 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
+#include "auth/authorization.h"
+#include "auth/engine/sign_in_step.h"
 #include "base/strings.h"
 #include "cli/texts/present.h"
 #include "cli/texts/state_words.h"
@@ -26,18 +28,26 @@ std::string time_text(sys_seconds time) {
 
 Json time_json(const std::optional<sys_seconds>& time) { return time ? Json(time_text(*time)) : Json(); }
 
+bool is_renewal(const SignInStatus& status) { return status.failed_step == to_string(SignInStep::renewal); }
+
 std::string expiry_text(const SignInStatus& status, sys_seconds now) {
   if (!status.expires) return "it does not say when it expires";
   const auto left = *status.expires - now;
   auto when =
       left.count() > 0 ? fmt::format("expires in {}", age_text(left)) : fmt::format("expired {}", ago_text(-left));
-  return when + (status.can_refresh ? ", renewed by itself" : ", not renewable");
+  if (!status.can_refresh) return when + ", not renewable";
+  return when + (is_renewal(status) ? ", could not be renewed" : ", renewed by itself");
 }
 
 std::string failure_text(const SignInStatus& status, sys_seconds now) {
   if (status.failed_step.empty()) return {};
   const auto ago = status.failed_at ? " " + ago_text(now - *status.failed_at) : std::string();
-  return fmt::format("  last attempt failed{} ({}): {}\n", ago, status.failed_step, message_line(status.failure, 500));
+  auto out =
+      fmt::format("  last attempt failed{} ({}): {}\n", ago, status.failed_step, message_line(status.failure, 500));
+  if (status.signed_in && is_renewal(status)) {
+    out += fmt::format("  to sign in again: patchbay login{}\n", shell_operands({status.server}));
+  }
+  return out;
 }
 
 }  // namespace
@@ -69,6 +79,11 @@ std::string paste_words(const SignInPage& page) {
       "After you have signed in, the browser ends at an address that begins with {}? and that it cannot open. That is "
       "as it should be: copy the whole address from the browser, paste it here and press Enter. Ctrl-C ends it.\n",
       visible_text(page.redirect_uri));
+}
+
+std::string redirect_words(const SignInPage& page) {
+  return fmt::format("If the page says that the redirect address does not match, {}.\n",
+                     visible_text(redirect_hint(page.redirect_uri, page.server)));
 }
 
 std::string sign_in_text(const SignInLine& line, sys_seconds now) {

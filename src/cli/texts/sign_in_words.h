@@ -19,6 +19,9 @@ std::string opened_words(const SignInPage& page, const std::string& why_not, std
                          std::chrono::milliseconds wait);
 // With --no-browser: what to copy where.
 std::string paste_words(const SignInPage& page);
+// For a client that the user created at the authorization server: the address that has to be entered there.
+// `page.server` is empty at an identity provider.
+std::string redirect_words(const SignInPage& page);
 
 // "signed in at …", and why nobody is.
 struct SignInLine {
