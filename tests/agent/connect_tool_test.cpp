@@ -109,6 +109,7 @@ TEST(ConnectTool, HasTheHostAskAboutAServerOfARepository) {
   });
 }
 
+// compat: C10.c
 TEST(ConnectTool, AsksAboutWhatTheModelMadeUp) {
   run_task([]() -> Task<void> {
     auto host_options = empty_options();

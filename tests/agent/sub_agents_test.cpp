@@ -141,6 +141,7 @@ TEST_F(SubAgent, SeesWhatItsDefinitionLeaves) {
   }
 }
 
+// compat: B1.15
 TEST_F(SubAgent, HasServersOfItsOwn) {
   define("own", mode_server("extra") + "tools: Read\n");
   std::size_t meanwhile = 0;

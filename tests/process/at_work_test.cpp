@@ -80,6 +80,18 @@ TEST(AtWork, AStartEndsWhenItsTimeIsOver) {
   EXPECT_THAT(ran.out + ran.err, HasSubstr("within 1 s"));
 }
 
+// compat: B6.19
+TEST(AtWork, VariablesOfSettingsAreLimitsAndSayWhereCommandsAre) {
+  Household house;
+  house.tree.file("home/bin/odd-name", "#!/bin/sh\nexec '" + test::built("mode-server") + "' never-answers\n");
+  fs::permissions(house.home() + "/bin/odd-name", fs::perms::owner_all);
+  house.tree.file("home/.claude/settings.json",
+                  to_text(Json{{"env", {{"MCP_TIMEOUT", "1000"}, {"PATH", house.home() + "/bin:/usr/bin:/bin"}}}}));
+  const auto ran = run_with(house, {{"s", {{"command", "odd-name"}}}}, {"tools"}, {{"MCP_TIMEOUT", "30000"}});
+  EXPECT_EQ(ran.code, 3);
+  EXPECT_THAT(ran.out + ran.err, HasSubstr("within 1 s"));
+}
+
 // The second server is started when the first has failed, and not before: the first would be seen.
 // compat: B6.8
 TEST(AtWork, NoMoreServersStartAtOnceThanTheVariableSays) {

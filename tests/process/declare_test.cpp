@@ -292,6 +292,19 @@ TEST(Declare, AnAddressWithoutItsSchemeIsNotACommand) {
   EXPECT_EQ(house.run({"add-json", "k", R"({"type":"http","url":"${BASE}/mcp"})"}).code, 0);
 }
 
+// compat: B3.20
+TEST(Declare, BlanksThatAreLeftOutAreReported) {
+  Household house;
+  for (const auto& words : std::vector<std::vector<std::string>>{
+           {"add", "one", " https://h.example/mcp "},
+           {"add-json", "two", R"({"type": "http", "url": " https://h.example/mcp "})"}}) {
+    const auto added = house.run(words);
+    EXPECT_EQ(added.code, 0);
+    EXPECT_THAT(added.out + added.err, HasSubstr("blanks around the URL were left out"));
+    EXPECT_EQ(local_servers(house.own(), house)[words[1]]["url"], Json("https://h.example/mcp"));
+  }
+}
+
 TEST(Declare, JsonComesFromStandardInput) {
   Household house;
   ASSERT_EQ(house.run({"add-json", "a", "-"}, {}, "{ \"command\": \"x\", } // mine\n").code, 0);

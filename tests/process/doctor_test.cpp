@@ -373,6 +373,16 @@ TEST_F(Doctor, WhyTellsWhichRuleDecidesAboutATool) {
   EXPECT_EQ(house.run({"why", "fake/echo", "--check"}).code, 0);
 }
 
+// compat: B3.28
+TEST_F(Doctor, WhyNamesTheEntryWhoseOwnRuleDecides) {
+  house.tree.file("home/.claude.json",
+                  "{\"mcpServers\": {\n\"db\": {\"type\": \"http\", \"url\": \"http://127.0.0.1:1/mcp\",\n"
+                  "\"toolPermissions\": {\"drop\": \"blocked\"}}}}");
+  const auto denied = house.run({"why", "db/drop"});
+  EXPECT_THAT(denied.out, AllOf(StartsWith("mcp__db__drop: deny\n"), HasSubstr("the rule \"toolPermissions: {"),
+                                HasSubstr(house.home() + "/.claude.json:2")));
+}
+
 TEST_F(Doctor, WhySaysWhoIsAsked) {
   ASSERT_EQ(house.run({"add", "fake", "--", fake, "good"}).code, 0);
   EXPECT_THAT(house.run({"why", "fake/echo"}).out,

@@ -440,6 +440,7 @@ TEST_F(Kept, LogsFollowThroughTheChangeToANewFile) {
 
 // ---- reconnect
 
+// compat: B5.21
 TEST_F(Kept, ReconnectTriesOnceAndSaysHowItWent) {
   const auto good = house.run({"reconnect", "files"});
   EXPECT_EQ(good.code, 0) << good.err;

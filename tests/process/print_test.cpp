@@ -165,7 +165,8 @@ TEST_F(PrintAnswer, AStreamHasALineForEachEvent) {
   EXPECT_THAT(outcomes, Contains(AllOf(HasSubstr("hi"), HasSubstr("\"is_error\":false"))));
 }
 
-// compat: B5 mcp_server_errors: the exit code does not change.
+// The exit code does not change.
+// compat: B5.16
 TEST_F(PrintAnswer, AStreamNamesServersThatCannotBeUsed) {
   model(R"({"text":"Hello."})");
   house.tree.file("home/.config/patchbay/config.json", R"({"mcpServers":{"odd":{"url":"https://example.com"}}})");

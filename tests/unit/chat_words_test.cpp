@@ -181,6 +181,7 @@ TEST(ChatWords, Numbers) {
   EXPECT_THAT(lines, Contains(HasSubstr("50    files, and 4 more tools found by searching")));
 }
 
+// compat: B5.15
 TEST(SlashWords, WhatALineIs) {
   using Kind = Typed::Kind;
   struct Case {

@@ -56,6 +56,20 @@ TEST(Limits, VariablesAreReadOrLeftAlone) {
   EXPECT_EQ(with({{"MCP_REMOTE_SERVER_CONNECTION_BATCH_SIZE", "7"}}).remote_starts, 7u);
 }
 
+// compat: B3.7
+TEST(Limits, TheTimeOfARequestIsThatOfACallOfHttpAndSseWithoutATimeout) {
+  ServerConfig server;
+  server.request_timeout = 2s;
+  for (const auto kind : {ServerKind::http, ServerKind::sse, ServerKind::stdio, ServerKind::websocket}) {
+    server.kind = kind;
+    server.timeout.reset();
+    const bool alias = kind == ServerKind::http || kind == ServerKind::sse;
+    EXPECT_EQ(call_limit(server), alias ? std::optional<std::chrono::milliseconds>(2s) : std::nullopt);
+    server.timeout = 5s;
+    EXPECT_EQ(call_limit(server), 5s);
+  }
+}
+
 // compat: B6.3
 TEST(Limits, WithoutTheVariableACallMayBeSilent) {
   auto idle = [](std::optional<std::string> text) {
