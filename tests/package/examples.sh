@@ -2,7 +2,7 @@
 # examples.sh SOURCES BUILD: the examples built in BUILD print what they should, with the program
 # patchbay of PATH. Called by use.sh and subdirectory.sh.
 set -euo pipefail
-build=$2
+here=$(dirname "$(readlink -f "$0")") build=$2
 fail() { printf '%s\n' "$*"; exit 1; }
 cd "$1"
 tools='read_file
@@ -26,6 +26,23 @@ water the plants'
 prints own_transport 'Hello, you'
 prints model_tools $'mcp__files__read_file\nwater the plants'
 prints agent $'mcp__clock__time\nmcp__files__read_file\nIt says: water the plants'
+
+# A server that wants a sign-in, and a browser that follows where it is sent.
+browser='import sys, urllib.request; urllib.request.urlopen(sys.argv[1]).read()'
+mkfifo page
+python3 "$here/sign_in_server.py" > page &
+closed=$!
+trap 'kill "$closed"' EXIT
+read -r url < page
+signed_in=$(
+  timeout 60 "$build/sign_in" "$url" | while read -r line; do
+    if [[ $line == 'Sign in: '* ]]; then python3 -c "$browser" "${line#Sign in: }"; else printf '%s\n' "$line"; fi
+  done
+) || fail 'sign_in failed'
+kill "$closed"
+trap - EXIT
+rm page
+[[ $signed_in == vault ]] || fail "sign_in printed: $signed_in"
 
 # The server of the examples, called by the installed program: as its child, and over HTTP.
 # answers WAY WANTED TOOL ARGUMENT...

@@ -14,7 +14,7 @@ cat > "$outer/CMakeLists.txt" << EOF
 cmake_minimum_required(VERSION 3.25)
 project(outer LANGUAGES C CXX)
 add_subdirectory("$source" patchbay)
-foreach(example call_tool serve host own_transport model_tools agent blocking)
+foreach(example call_tool serve host own_transport model_tools agent sign_in blocking)
   add_executable(\${example} examples/\${example}.cpp)
   target_link_libraries(\${example} PRIVATE patchbay::patchbay)
   target_compile_options(\${example} PRIVATE -Wall -Wextra -Werror)
@@ -22,5 +22,5 @@ endforeach()
 EOF
 cmake -S "$outer" -B "$build" -G Ninja -DCMAKE_C_COMPILER="$c_compiler" -DCMAKE_CXX_COMPILER="$compiler" \
   -DCMAKE_BUILD_TYPE=RelWithDebInfo -DPATCHBAY_WERROR=ON
-ninja -C "$build" -j "$jobs" call_tool serve host own_transport model_tools agent blocking
+ninja -C "$build" -j "$jobs" call_tool serve host own_transport model_tools agent sign_in blocking
 printf 'built with %s %s\n' "$compiler" "$("$compiler" -dumpversion)"
