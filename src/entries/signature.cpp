@@ -104,7 +104,11 @@ std::string content_signature(const ServerConfig& expanded) {
   if (expanded.command.empty()) return {};
   Json argv = Json::array({expanded.command});
   for (const auto& arg : expanded.args) argv.push_back(arg);
-  return "stdio:" + to_text(argv) + to_text(sorted(named(expanded.env)));
+  auto signature = "stdio:" + to_text(argv) + to_text(sorted(named(expanded.env)));
+  // The same words are another server with other variables, or where relative paths lead elsewhere.
+  if (expanded.env_file) signature += "envFile:" + to_text(Json(*expanded.env_file));
+  if (expanded.cwd) signature += "cwd:" + to_text(Json(*expanded.cwd));
+  return signature;
 }
 
 std::string connection_identity(const ServerConfig& written, const ServerConfig& expanded) {

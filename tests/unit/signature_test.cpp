@@ -84,7 +84,7 @@ TEST(EntryHash, IsAnotherForEveryDifference) {
 }
 
 TEST(ContentSignature, IsWhatIsStartedOrReached) {
-  EXPECT_EQ(content_signature(entry(R"({"command":"npx","args":["-y","x y"],"env":{"B":"2","A":"1"},"cwd":"/d"})")),
+  EXPECT_EQ(content_signature(entry(R"({"command":"npx","args":["-y","x y"],"env":{"B":"2","A":"1"},"timeout":5000})")),
             R"(stdio:["npx","-y","x y"]{"A":"1","B":"2"})");
   EXPECT_EQ(content_signature(entry(R"({"command":"npx"})")), R"(stdio:["npx"]{})");
   EXPECT_EQ(content_signature(entry(R"({"type":"http","url":"https://h/mcp","headers":{"A":"1"}})")),
@@ -94,6 +94,10 @@ TEST(ContentSignature, IsWhatIsStartedOrReached) {
   // The same command with another environment is another server.
   EXPECT_NE(content_signature(entry(R"({"command":"npx","env":{"A":"1"}})")),
             content_signature(entry(R"({"command":"npx"})")));
+  // And so it is with variables from a file, or in another directory.
+  for (const auto* other : {R"({"command":"npx","envFile":".env"})", R"({"command":"npx","cwd":"/d"})"}) {
+    EXPECT_NE(content_signature(entry(other)), content_signature(entry(R"({"command":"npx"})"))) << other;
+  }
 }
 
 TEST(ConnectionIdentity, FollowsNameEntryAndValuesButNotTheScope) {
