@@ -26,12 +26,16 @@ std::unexpected<Error> failed(std::string_view what, const std::string& path, in
 
 }  // namespace
 
-void make_private_folders(const std::string& folder) {
+int make_private_folders(const std::string& folder) {
+  int first = 0;
   std::filesystem::path so_far;
   for (const auto& part : std::filesystem::path(folder)) {
     so_far /= part;
-    (void)::mkdir(so_far.c_str(), 0700);
+    if (::mkdir(so_far.c_str(), 0700) != 0 && errno != EEXIST && first == 0) first = errno;
   }
+  // One above may be out of reach, and the folder itself is there.
+  struct stat there{};
+  return first != 0 && ::stat(folder.c_str(), &there) == 0 ? 0 : first;
 }
 
 std::string read_kept_file(const std::string& path, std::size_t limit) {
@@ -41,7 +45,8 @@ std::string read_kept_file(const std::string& path, std::size_t limit) {
 
 Result<void> change_kept_file(const std::string& path, std::size_t limit,
                               const std::function<std::optional<std::string>(std::string_view before)>& change) {
-  make_private_folders(std::filesystem::path(path).parent_path());
+  const auto folder = std::filesystem::path(path).parent_path().string();
+  if (const int error = make_private_folders(folder); error != 0) return failed("cannot make", folder, error);
   const auto lock_path = path + ".lock";
   Fd lock(::open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600));
   if (!lock) return failed("cannot open", lock_path, errno);

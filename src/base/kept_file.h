@@ -15,8 +15,9 @@
 
 namespace patchbay {
 
-// Folders that are missing are made for this person alone. What goes wrong shows when something is written there.
-void make_private_folders(const std::string& folder);
+// Folders that are missing are made for this person alone. Returns 0, or the error number of the first that could not
+// be made, which says more than what comes of it when something is written there.
+int make_private_folders(const std::string& folder);
 
 // Empty when it is missing, unreadable, larger than `limit` or not a file at all. Never waits,
 // whatever has that name.

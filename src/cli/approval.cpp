@@ -107,6 +107,8 @@ HeldTalk::HeldTalk(Io& io) : io_(io), talk_(io.talk), log_(io.log) {
 HeldTalk::~HeldTalk() {
   io_.talk = std::move(talk_);
   io_.log = std::move(log_);
+  // Interrupted: what comes next, if only the prompt of the shell, does not belong behind the question.
+  if (asking_ && std::uncaught_exceptions() > exceptions_) io_.talk("\n");
   if (!held_.empty()) io_.talk(held_);
   if (left_out_)
     io_.talk(

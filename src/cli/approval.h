@@ -1,6 +1,7 @@
 // Asking the user: whether a server that a repository declares may be started, and for a secret.
 #pragma once
 
+#include <exception>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -28,7 +29,10 @@ class HeldTalk {
   HeldTalk& operator=(const HeldTalk&) = delete;
   ~HeldTalk();
   // For who asks.
-  void say(std::string_view text) const { talk_(text); }
+  void say(std::string_view text) const {
+    talk_(text);
+    asking_ = !text.ends_with('\n');
+  }
   // The same without breaking lines: for what is copied.
   void write(std::string_view text) const { log_(text); }
 
@@ -38,6 +42,8 @@ class HeldTalk {
   std::function<void(std::string_view)> log_;
   std::string held_;
   bool left_out_ = false;
+  mutable bool asking_ = false;  // the cursor may be behind a question
+  int exceptions_ = std::uncaught_exceptions();
 };
 
 // What the user types, from the terminal itself, whatever stdin is. Loop thread only.

@@ -6,6 +6,7 @@
 
 #include <cstring>
 #include <set>
+#include <utility>
 
 #include <spdlog/details/null_mutex.h>
 #include <spdlog/sinks/base_sink.h>
@@ -88,6 +89,13 @@ std::shared_ptr<spdlog::logger> make_logger(const Settings& settings, const Talk
   logger->set_level(spdlog::level::trace);
   logger->set_pattern("%Y-%m-%dT%H:%M:%S.%e%z %l %v");
   logger->flush_on(spdlog::level::trace);
+  // "Failed flush to file NAME: REASON", and the date and the logger's name around it, is not for people.
+  logger->set_error_handler([talk, file = settings.log_file, told = false](const std::string& what) mutable {
+    if (std::exchange(told, true)) return;
+    const auto reason = what.rfind(": ");
+    talk(fmt::format("patchbay: warning: the file {} of --log-file cannot be written: {}; the log is not complete\n",
+                     file, reason == std::string::npos ? what : what.substr(reason + 2)));
+  });
   return logger;
 }
 

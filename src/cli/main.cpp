@@ -69,10 +69,16 @@ int show_version(const Settings& settings, Io& io) {
 
 int report(const Error& given, bool json, Io& io) {
   const auto error = with_remedy_in_words(given);
-  if (json) {
-    io.out(json_text(error_json(error), io.out_is_terminal));
+  const auto in_words = [&] { io.talk(error_text(error)); };
+  if (!json) {
+    in_words();
   } else {
-    io.talk(error_text(error));
+    try {
+      io.out(json_text(error_json(error), io.out_is_terminal));
+    } catch (const Error&) {
+      // stdout takes nothing, which is often what the error is about.
+      if (!*io.reader_left) in_words();
+    }
   }
   return exit_code(error);
 }

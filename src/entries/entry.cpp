@@ -133,6 +133,18 @@ class EntryReader {
     error(at.place->value, fmt::format("\"{}\" must be {}, found {}", key, expected, kind_with_article(*at.value)));
   }
 
+  // A key that was misspelt is often why another is missing.
+  std::string misspelt_key() const {
+    const std::vector<std::string> wanted{"command", "url"};
+    for (const auto& [key, value] : entry_) {
+      if (std::ranges::find(known_keys, key) != known_keys.end()) continue;
+      if (const auto meant = nearest(key, wanted); !meant.empty()) {
+        return fmt::format("; did you mean \"{}\" where it says {}?", meant, quoted_name(key));
+      }
+    }
+    return {};
+  }
+
   // Which transport, from "type", its alias "transport", and what else is there.
   std::optional<ServerKind> decide_kind() {
     auto type = read_type("type");
@@ -155,7 +167,7 @@ class EntryReader {
       fail(std::string(what));
       return std::nullopt;
     }
-    error(place_.value, "expected a \"command\" to start, or a \"type\" and a \"url\" to connect to");
+    error(place_.value, "expected a \"command\" to start, or a \"type\" and a \"url\" to connect to" + misspelt_key());
     return std::nullopt;
   }
 

@@ -18,6 +18,7 @@
 #include <fmt/format.h>
 
 #include "base/as_result.h"
+#include "base/kept_file.h"
 #include "base/timeout.h"
 
 namespace patchbay {
@@ -39,19 +40,12 @@ Error cannot(std::string_view what, const std::string& path) {
   return Error(Errc::config, fmt::format("cannot {} {}: {}", what, path, std::strerror(errno)));
 }
 
-// Folders that are missing are made for this person alone.
-void make_folders(const std::filesystem::path& folder) {
-  std::filesystem::path so_far;
-  for (const auto& part : folder) {
-    so_far /= part;
-    (void)::mkdir(so_far.c_str(), 0700);
-  }
-}
-
-Result<Fd> folder_of(const SocketPlace& place) {
+// `made`: why it could not be made, where that was tried.
+Result<Fd> folder_of(const SocketPlace& place, int made = 0) {
   auto folder = open_own_folder(place.folder);
   if (!folder) return std::unexpected(std::move(folder).error());
   if (!*folder) {
+    if (made != 0) errno = made;
     auto why = cannot("make", place.folder);
     return std::unexpected(why.with_message(
         fmt::format("{}; set XDG_RUNTIME_DIR to a folder that you can write to and others cannot", why.message())));
@@ -80,8 +74,7 @@ Result<SocketLock> SocketLock::take_in(const Fd& folder, const SocketPlace& plac
 }
 
 Result<SocketLock> SocketLock::take(const SocketPlace& place) {
-  make_folders(place.folder);
-  auto folder = folder_of(place);
+  auto folder = folder_of(place, make_private_folders(place.folder));
   if (!folder) return std::unexpected(std::move(folder).error());
   for (int tried = 1;; ++tried) {
     auto taken = take_in(*folder, place);

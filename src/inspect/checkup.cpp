@@ -171,9 +171,15 @@ std::vector<Finding> check_configuration(const LoadedConfig& config, std::span<c
     out.push_back(std::move(one));
   }
   const auto active = std::ranges::count(config.servers, ServerStanding::active, &ServerConfig::standing);
+  // Of a file that cannot be read nobody knows what it declares.
+  const bool unread = config.servers.empty() && std::ranges::any_of(problems, [](const auto& problem) {
+                        return problem.severity == Severity::error;
+                      });
+  const bool good = active > 0 || (config.servers.empty() && !unread);
   out.insert(out.begin(),
-             finding(config.servers.empty() || active > 0 ? FindingLevel::ok : FindingLevel::note, "configuration", {},
-                     config.servers.empty()
+             finding(good ? FindingLevel::ok : FindingLevel::note, "configuration", {},
+                     unread ? std::string("no servers are declared in the files that could be read")
+                     : config.servers.empty()
                          ? std::string("no servers are declared")
                          : fmt::format("{} declared server{}, of which {} may be started", config.servers.size(),
                                        config.servers.size() == 1 ? "" : "s", active)));

@@ -272,6 +272,10 @@ TEST(Declare, AnAddressWithoutItsSchemeIsNotACommand) {
     EXPECT_THAT(result.err, AllOf(HasSubstr("\"" + word + "\" looks like a URL; write https://" + word),
                                   HasSubstr("patchbay add s -- " + word)));
   }
+  for (const std::string word : {"http:/h.example/mcp", "http:h.example/mcp"}) {
+    EXPECT_THAT(house.run({"add", "s", word}).err,
+                HasSubstr("\"" + word + "\" is not a URL; write http://h.example/mcp\n"));
+  }
   // The line that is suggested can be pasted, and says all that was said.
   EXPECT_THAT(house.run({"add", "-s", "user", "-e", "A=b c", "s5", "evil.com/$(touch x)"}).err,
               HasSubstr("patchbay add --scope user --env 'A=b c' s5 -- 'evil.com/$(touch x)'\n"));

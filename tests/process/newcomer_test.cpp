@@ -421,6 +421,65 @@ TEST_F(Newcomer, WhereServersFailedTheOverviewNamesDoctor) {
   EXPECT_THAT(house.run({}).out, HasSubstr("patchbay doctor"));
 }
 
+TEST_F(Newcomer, WhereNoServerIsUsedTheOverviewDoesNotSpeakOfTools) {
+  add("off");
+  ASSERT_EQ(house.run({"disable", "off"}).code, 0);
+  EXPECT_THAT(house.run({}).out, AllOf(HasSubstr("patchbay list"), Not(HasSubstr("chat")), Not(HasSubstr("tools"))));
+}
+
+TEST_F(Newcomer, AKeyThatWasMisspeltIsNamedWithTheServerThatIsMeant) {
+  house.tree.file("home/.claude.json", R"({"mcpServers": {"slip": {"comand": "x"}, "odd": {"colour": "red"}}})");
+  EXPECT_THAT(house.run({"tools", "slip"}).err, HasSubstr("did you mean \"command\" where it says \"comand\"?"));
+  EXPECT_THAT(house.run({"tools", "odd"}).err, Not(HasSubstr("colour")));
+}
+
+TEST_F(Newcomer, WhereAFileCannotBeReadDoctorDoesNotSayThatNothingIsDeclared) {
+  house.tree.file("project/.mcp.json", R"({"mcpServers": {"a": {"command": "x" "args": []}}})");
+  EXPECT_THAT(house.run({"doctor", "--offline"}).out,
+              HasSubstr("! no servers are declared in the files that could be read\n"));
+}
+
+TEST_F(Newcomer, ApproveSaysWhatIsMissing) {
+  EXPECT_THAT(house.run({"approve"}).err, AllOf(HasSubstr("name the servers, or use --all;"), Not(HasSubstr("both"))));
+  EXPECT_THAT(house.run({"approve", "x", "--all"}).err, HasSubstr("not both"));
+}
+
+// A full disk behind stdout, and behind the log.
+TEST_F(Newcomer, WhatCannotBeWrittenIsAnErrorAndNotACrash) {
+  add("ev");
+  for (const std::string json : {"", " --json"}) {
+    const auto ran = test::run_program(
+        {"/bin/sh", "-c", "'" + test::built("patchbay") + "' tools" + json + " > /dev/full"}, house.options());
+    EXPECT_EQ(ran.code, 3) << ran.err;
+    EXPECT_THAT(ran.err, HasSubstr("patchbay: cannot write to standard output: No space left on device\n"));
+  }
+  const auto logged = house.run({"call", "ev/echo", "text=x", "--log-file", "/dev/full", "--log-level", "debug"});
+  EXPECT_EQ(logged.out, "x\n");
+  EXPECT_EQ(logged.code, 0);
+  EXPECT_EQ(logged.err,
+            "patchbay: warning: the file /dev/full of --log-file cannot be written: No space left on device; the log "
+            "is not complete\n");
+}
+
+TEST_F(Newcomer, AFolderThatCannotBeMadeIsReportedWithTheReason) {
+  add("ev");
+  house.tree.file("not-a-folder", "");
+  auto options = house.options();
+  options.env["XDG_STATE_HOME"] = (house.tree.path() / "not-a-folder").string();
+  const auto ran = test::run_program({test::built("patchbay"), "call", "ev/echo", "text=x"}, options);
+  EXPECT_EQ(ran.out, "x\n");
+  EXPECT_THAT(ran.err, AllOf(HasSubstr("cannot make "), HasSubstr(": Not a directory")));
+}
+
+TEST_F(Screen, AnInterruptedQuestionLeavesTheCursorOnALineOfItsOwn) {
+  house.tree.file("project/.mcp.json", to_text(Json{{"mcpServers", {{"ev", {{"command", fake}}}}}}));
+  Terminal terminal({program, "tools"}, house.project(), house.options().env, 80);
+  ASSERT_TRUE(terminal.wait_for("not now) "));
+  terminal.type("\x03");
+  EXPECT_EQ(terminal.wait_for_end(), 130);
+  EXPECT_THAT(terminal.seen(), testing::EndsWith("^C\r\n"));
+}
+
 // N2
 TEST_F(Newcomer, LogsCanBeTheLastLines) {
   add("gone", "exits-at-once");

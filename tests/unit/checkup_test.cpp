@@ -175,8 +175,9 @@ TEST(Checkup, ErrorsOfFilesAreProblemsAndTheRestIsNotes) {
                                             {"a.json", 3, 4, "odd", {}, Severity::warning},
                                             {"a.json", 5, 6, "fyi", {}, Severity::note}};
   const auto findings = check_configuration(config, problems);
-  EXPECT_THAT(findings, ElementsAre(found(Level::ok, "", "no servers"), found(Level::problem, "a.json", "wrong"),
-                                    found(Level::note, "a.json", "odd"), found(Level::note, "a.json", "fyi")));
+  EXPECT_THAT(findings, ElementsAre(found(Level::note, "", "no servers are declared in the files that could be read"),
+                                    found(Level::problem, "a.json", "wrong"), found(Level::note, "a.json", "odd"),
+                                    found(Level::note, "a.json", "fyi")));
   EXPECT_EQ(findings[1].line, 1u);
   EXPECT_EQ(findings[1].column, 2u);
   config.servers = {local_server("a"), local_server("b")};

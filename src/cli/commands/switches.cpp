@@ -68,8 +68,9 @@ const ServerConfig& project_entry(const Declared& declared, const std::string& n
 // With --all, those that await approval are approved; a rejected one has to be named.
 std::vector<const ServerConfig*> meant_entries(const Declared& declared, const Settings& settings, Io& io, bool yes) {
   if (settings.all == !settings.words.empty()) {
-    throw Error(Errc::invalid_argument,
-                "name the servers, or use --all, but not both; to list the servers: patchbay list");
+    throw Error(Errc::invalid_argument, fmt::format("{}; to list the servers: patchbay list",
+                                                    settings.all ? "name the servers or use --all, not both"
+                                                                 : "name the servers, or use --all"));
   }
   std::vector<const ServerConfig*> out;
   for (const auto& name : settings.words) out.push_back(&project_entry(declared, name));

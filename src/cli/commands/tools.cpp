@@ -125,8 +125,10 @@ Task<int> overview(Context& context) {
   if (shown) {
     next += fmt::format("  {}\n", call_line(*shown));
   }
-  next += "  patchbay tools --json\n";
-  next += "  patchbay chat      a model that uses these tools\n";
+  if (!catalog->empty()) {
+    next += "  patchbay tools --json\n";
+    next += "  patchbay chat      a model that uses these tools\n";
+  }
   if (context.host.config().servers.empty()) next += "  patchbay add NAME -- COMMAND    (or: patchbay add NAME URL)\n";
   std::vector<std::string> pending;
   for (const auto& status : context.statuses()) {
@@ -140,6 +142,9 @@ Task<int> overview(Context& context) {
     return status.state == ServerState::failed || status.state == ServerState::needs_auth;
   });
   if (failed) next += "  patchbay doctor      find out why servers failed\n";
+  if (catalog->empty() && pending.empty() && !failed && !context.statuses().empty()) {
+    next += "  patchbay list      why no server is used, and what changes that\n";
+  }
   next += "  patchbay --help\n";
   print_lines(context.io, next);
   co_return listing_exit_code(context, "");

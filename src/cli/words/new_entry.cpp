@@ -50,6 +50,15 @@ bool is_address_without_scheme(std::string_view word) {
   return (has_port && !name.empty()) || (has_domain && host.size() < word.size());
 }
 
+// `http:/host` and `https:host`: with the slashes that are missing. Empty for everything else.
+std::string with_slashes(std::string_view word) {
+  const auto lower = to_lower_ascii(word.substr(0, 6));
+  const std::string_view scheme = lower.starts_with("https:") ? "https:" : lower.starts_with("http:") ? "http:" : "";
+  if (scheme.empty() || is_url(word)) return {};
+  const auto host = word.find_first_not_of('/', scheme.size());
+  return host == std::string_view::npos ? std::string() : fmt::format("{}//{}", scheme, word.substr(host));
+}
+
 // The flags that were typed, for a line that says it all again.
 std::string scope_again(const Settings& settings) {
   return settings.scope.empty() ? std::string() : " --scope " + shell_word(settings.scope);
@@ -123,8 +132,10 @@ Result<NewEntry> checked(std::string name, Json entry, std::vector<std::string> 
     }
   }
   if (!errors.empty() || parsed.servers.size() != 1) {
-    // A key that was misspelt is often the reason why another is missing.
-    for (const auto& note : notes) errors += "; " + note;
+    // A key that was misspelt is often the reason why another is missing; the error may say so already.
+    if (!errors.contains("did you mean")) {
+      for (const auto& note : notes) errors += "; " + note;
+    }
     return wrong(fmt::format("Invalid configuration: {}", errors));
   }
   return NewEntry{std::move(name), std::move(entry), std::move(parsed.servers.front()), std::move(notes)};
@@ -196,6 +207,8 @@ Result<NewEntry> entry_from_words(const Settings& settings) {
                                scope_again(settings), shell_operands({name, to_text(entry)})));
     } else if (const auto scheme = scheme_of(target.front()); !scheme.empty()) {
       return wrong(fmt::format("there are no servers at {}:// URLs; write https://, http://, wss:// or ws://", scheme));
+    } else if (const auto url = with_slashes(target.front()); !url.empty()) {
+      return wrong(fmt::format("\"{}\" is not a URL; write {}", target.front(), url));
     } else if (is_address_without_scheme(target.front())) {
       std::string line = "patchbay add" + scope_again(settings);
       for (const auto& pair : settings.env) line += " --env " + shell_word(pair);

@@ -37,7 +37,7 @@ bool is_hexadecimal(std::string_view text) noexcept {
 
 Result<void> write_whole(const std::string& path, std::string_view text) {
   const auto folder = fs::path(path).parent_path().string();
-  make_private_folders(folder);
+  if (const int error = make_private_folders(folder); error != 0) return failed("cannot make", folder, error);
   // A name of its own: another process may be writing the same file.
   std::string fresh = fmt::format("{}{}XXXXXX", path, unfinished);
   Fd file(::mkostemp(fresh.data(), O_CLOEXEC));

@@ -291,8 +291,9 @@ std::string shown_target(const ServerConfig& written) {
 
 std::optional<Error> unreachable(const ServerConfig& written) {
   if (written.kind != ServerKind::stdio && written.url.empty()) {
-    return Error(Errc::config,
-                 fmt::format("server \"{}\" has an empty url; set it in {}", written.name, written.origin.file));
+    // A program's own server stands in no file.
+    return Error(Errc::config, fmt::format("server \"{}\" has an empty url; set it{}{}", written.name,
+                                           written.origin.file.empty() ? "" : " in ", written.origin.file));
   }
   return std::nullopt;
 }
@@ -305,10 +306,7 @@ Task<std::shared_ptr<Transport>> make_transport(ServerConfig written, std::share
   if (expanded.kind == ServerKind::stdio) {
     co_return co_await stdio_for(std::move(expanded), std::move(written), std::move(secrets), context);
   }
-  if (expanded.url.empty()) {
-    throw Error(Errc::config,
-                fmt::format("server \"{}\" has an empty url; set it in {}", written.name, written.origin.file));
-  }
+  if (const auto error = unreachable(expanded)) throw *error;
   (void)watch_of(written, *context, secrets);
   co_return co_await remote_for(std::move(expanded), std::move(written), context, std::move(runtime));
 }
