@@ -84,7 +84,7 @@ std::string object_text(const Texts& members, std::string_view indent) {
   return out.append(indent).append("}");
 }
 
-std::string quoted(std::string_view text) {
+std::string json_string(std::string_view text) {
   std::string out;
   append_json_string(out, text);
   return out;
@@ -93,7 +93,7 @@ std::string quoted(std::string_view text) {
 std::string tool_text(const LockedTool& tool) {
   Texts members;
   for (const auto& [part, hash] : tool) {
-    members.emplace(part_keys.at(static_cast<std::size_t>(part)), quoted(hash));
+    members.emplace(part_keys.at(static_cast<std::size_t>(part)), json_string(hash));
   }
   return object_text(members, "        ");
 }
@@ -101,12 +101,12 @@ std::string tool_text(const LockedTool& tool) {
 std::string server_text(const LockedServer& server) {
   Texts tools, prompts;
   for (const auto& [name, tool] : server.tools) tools.emplace(name, tool_text(tool));
-  for (const auto& [name, hash] : server.prompts) prompts.emplace(name, quoted(hash));
-  Texts members{{"entry", quoted(server.entry)},
-                {"package", quoted(server.package)},
+  for (const auto& [name, hash] : server.prompts) prompts.emplace(name, json_string(hash));
+  Texts members{{"entry", json_string(server.entry)},
+                {"package", json_string(server.package)},
                 {"prompts", object_text(prompts, "      ")},
                 {"tools", object_text(tools, "      ")}};
-  if (!server.instructions.empty()) members.emplace("instructions", quoted(server.instructions));
+  if (!server.instructions.empty()) members.emplace("instructions", json_string(server.instructions));
   return object_text(members, "    ");
 }
 
