@@ -26,7 +26,7 @@ packages_test=(
   libclang-rt-19-dev clang-format-19 libgtest-dev libgmock-dev g++
   util-linux iproute2 procps git ca-certificates python3 openssl nginx-light tinyproxy-bin
   chromium groff-base dpkg-dev file libsecret-1-0 gnome-keyring dbus-daemon dbus-bin
-  bubblewrap tmux libmd4c0 libvterm-dev
+  bubblewrap curl tmux libmd4c0 libvterm-dev
 )
 # … and what single flags of ./test need on top.
 packages_tidy=(clang-tidy-19 clang-tools-19)
@@ -64,7 +64,7 @@ Patchbay needs, to build:
 and for ./test also:
   the sanitizer runtimes of that clang, clang-format 19, GoogleTest and GoogleMock 1.12, g++ 12
   node 18 or newer with npm, Python 3.11 or newer, git, util-linux, iproute2, procps, CA certificates, openssl, nginx, tinyproxy,
-  Chromium, groff, tmux, libvterm 0.1.4; libmd4c; dpkg-dev and file for the packages; libsecret, GNOME Keyring and a D-Bus daemon
+  Chromium, groff, curl, tmux, libvterm 0.1.4; libmd4c; dpkg-dev and file for the packages; libsecret, GNOME Keyring and a D-Bus daemon
 Once they are installed: PATCHBAY_SKIP_PACKAGES=1 CC=clang CXX=clang++ ./run
 EOF
 }
