@@ -84,7 +84,20 @@ ToolGrowth growth_of(const ModelInfo& model) noexcept {
   return model.api == ModelApi::anthropic ? ToolGrowth::by_search : ToolGrowth::by_news;
 }
 
-ModelNews ToolOffer::freeze(const ToolsNow& now) {
+std::set<std::string, std::less<>> gone_tools(const std::vector<std::shared_ptr<const ModelMessage>>& messages) {
+  std::set<std::string, std::less<>> gone;
+  for (const auto& message : messages) {
+    for (const auto& part : message->parts) {
+      const auto* news = std::get_if<ModelNews>(&part);
+      if (news == nullptr) continue;
+      gone.insert(news->removed.begin(), news->removed.end());
+      for (const auto& tool : news->added) gone.erase(tool.name);
+    }
+  }
+  return gone;
+}
+
+ModelNews ToolOffer::freeze(const ToolsNow& now, const std::set<std::string, std::less<>>& gone) {
   auto pool = std::make_shared<ToolPool>(now.pool);
   const auto refused = [&](const ModelTool& tool) { return is_refused(tool); };
   pool->own -= static_cast<std::size_t>(
@@ -102,6 +115,13 @@ ModelNews ToolOffer::freeze(const ToolsNow& now) {
   for (const auto& [server, note] : now.servers) {
     if (note.how != ServerNote::How::ready) add_line(news.text, line_of(server, note));
   }
+  std::vector<std::string> back;
+  for (const auto& tool : pool_->tools) {
+    if (!gone.contains(tool.name)) continue;
+    news.added.push_back(tool);
+    back.push_back(tool.name);
+  }
+  if (!back.empty()) add_line(news.text, fmt::format("Tools that can be called again: {}.", names(back)));
   return news;
 }
 

@@ -44,6 +44,9 @@ enum class ToolGrowth : std::uint8_t {
 };
 ToolGrowth growth_of(const ModelInfo& model) noexcept;
 
+// Tools of which the news of a conversation say last that they are gone, by the names that the model uses.
+std::set<std::string, std::less<>> gone_tools(const std::vector<std::shared_ptr<const ModelMessage>>& messages);
+
 class ToolOffer {
  public:
   explicit ToolOffer(ToolGrowth growth) : growth_(growth) {}
@@ -57,8 +60,9 @@ class ToolOffer {
   }
 
   bool is_frozen() const noexcept { return pool_ != nullptr; }
-  // Of the beginning. News are what is not ready yet.
-  ModelNews freeze(const ToolsNow& now);
+  // Of the beginning. News are what is not ready yet, and what is there of `gone`: tools that the conversation so far
+  // calls gone.
+  ModelNews freeze(const ToolsNow& now, const std::set<std::string, std::less<>>& gone = {});
   // What the model has to be told since the last time; an empty text: nothing. Tools in `found` it knows
   // already, by the names that it uses.
   ModelNews update(const ToolsNow& now, const std::set<std::string, std::less<>>& found);

@@ -142,7 +142,7 @@ const ToolsNow& Agent::Impl::tools_now() {
 void Agent::Impl::freeze() {
   if (offer_.is_frozen()) return;
   const auto& now = tools_now();
-  news_ = offer_.freeze(now);
+  news_ = offer_.freeze(now, gone_tools(messages()));
   for (const auto& [name, reason] : now.pool.left_out) {
     notice(fmt::format("the model cannot be offered {}: {}", name, reason));
   }
@@ -174,7 +174,9 @@ void Agent::Impl::take_news(std::vector<ModelPart>& parts) {
     found_.clear();
     if (!news.text.empty() && !more.text.empty()) news.text += '\n';
     news.text += more.text;
-    news.added = std::move(more.added);
+    // What came back with the beginning may be gone by now.
+    std::erase_if(news.added, [&](const ModelTool& tool) { return std::ranges::count(more.removed, tool.name) > 0; });
+    std::ranges::move(more.added, std::back_inserter(news.added));
     news.removed = std::move(more.removed);
   }
   if (told_mode_ && *told_mode_ != options_.mode) {

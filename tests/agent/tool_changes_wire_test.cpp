@@ -12,6 +12,7 @@ namespace {
 
 using testing::AllOf;
 using testing::Contains;
+using testing::ContainsRegex;
 using testing::Each;
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -160,6 +161,64 @@ TEST_P(ToolChanges, AreToldAsTheApiTakesThemAndWhatItKeepsStays) {
     };
     const auto before = shape(requests[at - 1]);
     EXPECT_TRUE(shape(requests[at]).starts_with(before.substr(0, before.size() - 1))) << "request " << at + 1;
+  }
+}
+
+// What the conversation calls gone is there again when it is taken up, or when it goes on with another model.
+class ToolsThatAreBack : public WireScene, public testing::WithParamInterface<bool> {
+ protected:
+  ToolsThatAreBack() {
+    model_words = "anthropic:claude-opus-5";
+    agent_options.state_directory = (tree.path() / "state").string();
+    agent_options.directory = tree.path().string();
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(, ToolsThatAreBack, testing::Bool(),
+                         [](const auto& info) { return info.param ? "TakenUpAgain" : "AnotherModel"; });
+
+TEST_P(ToolsThatAreBack, CanBeCalledAgain) {
+  const bool resumes = GetParam();
+  add("one", {"mode-server", "good"});
+  add("two", {"mode-server", "good"});
+  then({.text = "Hello."}).then({.text = "I see."}).then({.text = "Good."}).then({.text = "Still good."});
+  const auto again = [&](Agent& agent) -> Task<void> {
+    (void)co_await agent.send({.text = "it is back"});
+    (void)co_await agent.send({.text = "on"});
+  };
+  run([&](Agent& agent) -> Task<void> {
+    (void)co_await agent.send({.text = "hi"});
+    EXPECT_TRUE(host->remove_server("two"));
+    co_await until([&] { return !offers("mcp__two__echo"); });
+    (void)co_await agent.send({.text = "it is gone"});
+    agent_options.resume = agent.id();
+    if (resumes) co_return;
+    host->add_server(servers.at(1));
+    co_await host->begin(BeginWait::all);
+    co_await until([&] { return offers("mcp__two__echo"); });
+    agent.set_model(model_of(spoken(), api.url(), model_words));
+    co_await again(agent);
+  });
+  if (resumes) {
+    host_options = empty_options();
+    run(again);
+  }
+  const auto requests = api.requests();
+  ASSERT_THAT(requests, SizeIs(4));
+  const auto count = [](std::string_view text, std::string_view word) {
+    std::size_t found = 0;
+    for (auto at = text.find(word); at != std::string_view::npos; at = text.find(word, at + 1)) ++found;
+    return found;
+  };
+  const auto before = said_in(spoken(), requests[1]);
+  const auto removals = count(before, "\"tool_removal\"");
+  EXPECT_GT(removals, 0u);
+  EXPECT_EQ(count(before, "\"tool_addition\""), 0u);
+  for (std::size_t at = 2; at < requests.size(); ++at) {
+    const auto now = said_in(spoken(), requests[at]);
+    EXPECT_EQ(count(now, "\"tool_removal\""), removals);
+    EXPECT_EQ(count(now, "\"tool_addition\""), removals);
+    EXPECT_THAT(now, ContainsRegex("Tools that can be called again: [^.]*mcp__two__echo"));
   }
 }
 

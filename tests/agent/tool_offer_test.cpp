@@ -216,6 +216,22 @@ TEST(ToolOffer, AToolThatComesBackIsToldAgainAndIsInTheListOnce) {
   EXPECT_EQ(offer.pool(), frozen);
 }
 
+// The conversation so far calls it gone: nothing but news makes that undone.
+TEST(ToolOffer, AToolThatCameBackBeforeTheBeginningIsToldWithIt) {
+  const auto message = [](ModelNews news) {
+    auto out = std::make_shared<ModelMessage>();
+    out->parts.emplace_back(std::move(news));
+    return std::shared_ptr<const ModelMessage>(std::move(out));
+  };
+  const auto gone = gone_tools({message({.text = "-", .removed = {"mcp__a__x", "mcp__a__y", "mcp__a__z"}}),
+                                message({.text = "+", .added = {tool("mcp__a__y")}})});
+  EXPECT_THAT(gone, ElementsAre("mcp__a__x", "mcp__a__z"));
+  ToolOffer offer(ToolGrowth::by_search);
+  const auto news = offer.freeze(now({"o"}, {"mcp__a__x", "mcp__a__y"}), gone);
+  EXPECT_THAT(names(news.added), ElementsAre("mcp__a__x"));
+  EXPECT_EQ(news.text, "Tools that can be called again: mcp__a__x.");
+}
+
 TEST(ToolOffer, AnotherDescriptionIsToldInWords) {
   ToolOffer offer(ToolGrowth::by_news);
   (void)offer.freeze(now({}, {"mcp__a__x"}));
