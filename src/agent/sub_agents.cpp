@@ -45,6 +45,16 @@ std::uint64_t number_of(std::string_view agent) {
   return fault == std::errc() && end == digits.data() + digits.size() ? number : 0;
 }
 
+// What was used beyond `before`.
+ModelUsage since(const ModelUsage& before, ModelUsage usage) {
+  usage.input -= before.input;
+  usage.cache_read -= before.cache_read;
+  usage.cache_written -= before.cache_written;
+  usage.output -= before.output;
+  if (usage.cache_miss == before.cache_miss) usage.cache_miss.clear();
+  return usage;
+}
+
 CallToolResult result_of(const AgentAnswer& answer) {
   const auto said = [&](std::string_view why) {
     return error_text(fmt::format("{} Its last words: {}", why, answer.text.empty() ? "none" : answer.text));
@@ -77,6 +87,7 @@ class SubAgents::Impl : public std::enable_shared_from_this<Impl> {
     AgentDefinition definition;
     std::map<std::string, std::string, std::less<>> own;  // its own servers: name in the host → in the definition
     std::shared_ptr<Agent> agent;
+    ModelUsage before;  // of its conversation, when it was taken up
   };
 
   Impl(Host& h, SubAgentsOptions o)
@@ -212,6 +223,7 @@ Task<AgentAnswer> SubAgents::Impl::work(Self self, std::shared_ptr<Run> run, std
   const bool is_kept = !options.state_directory.empty();
   run->agent = std::make_shared<Agent>(self->host, std::move(model), std::move(options));
   co_await run->agent->begin();
+  run->before = run->agent->usage();
   // Before it does anything, so that what it did can be found whatever happens.
   if (is_new && is_kept) {
     co_await self->options.keep({.id = run->agent->id(), .agent = run->id, .definition = run->definition.name});
@@ -280,7 +292,8 @@ Task<CallToolResult> SubAgents::Impl::call(Self self, Json arguments) {
   co_await asio::this_coro::throw_if_cancelled(false);
   if (run->agent) {
     co_await run->agent->stop();
-    if (self->options.add_usage) (void)co_await as_result(self->options.add_usage(run->agent->usage()));
+    auto used = since(run->before, run->agent->usage());
+    if (self->options.add_usage) (void)co_await as_result(self->options.add_usage(std::move(used)));
   }
   for (const auto& [server, declared] : run->own) (void)self->host.remove_server(server);
   self->runs.erase(run);

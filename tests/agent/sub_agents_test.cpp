@@ -298,6 +298,31 @@ TEST_F(KeptSubAgent, GoesOnAlsoWhenItsParentWasTakenUpAgain) {
   EXPECT_THAT(read(files().at(id)).state.subs, SizeIs(2));
 }
 
+TEST_F(KeptSubAgent, WhatItUsedIsCountedOnceHoweverOftenItGoesOn) {
+  define("reviewer", "");
+  const auto using_tokens = [](std::string text) {
+    auto answer = says(std::move(text));
+    answer.usage = {.input = 100, .cache_read = 30, .cache_written = 20, .output = 10, .cache_miss = "system_changed"};
+    return answer;
+  };
+  const auto again = [](const char* call) {
+    return calls({use(call, "agent", Json{{"prompt", "and?"}, {"resume", "reviewer-1"}})});
+  };
+  model->then(gives("reviewer", "look"))
+      .then(using_tokens("one"))
+      .then(again("2"))
+      .then(using_tokens("two"))
+      .then(again("3"))
+      .then(using_tokens("three"))
+      .then(says("ok"));
+  run([&](Agent& agent) -> Task<void> {
+    (void)co_await agent.send({.text = "go"});
+    const ModelUsage thrice{
+        .input = 300, .cache_read = 90, .cache_written = 60, .output = 30, .cache_miss = "system_changed"};
+    EXPECT_EQ(agent.usage(), thrice);
+  });
+}
+
 TEST_F(KeptSubAgent, ThatWasKilledAtWorkIsRepairedWhenItGoesOn) {
   define("reviewer", "");
   model->then(gives("reviewer", "do it")).then(calls({use("a", "mcp__s__hang"), use("b", "mcp__s__look")}));
