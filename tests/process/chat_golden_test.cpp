@@ -214,7 +214,7 @@ TEST_F(ChatGolden, CtrlC) {
       80, 24);
   ASSERT_TRUE(scene.begins());
   scene.enter("call it");
-  ASSERT_TRUE(scene.shows("mcp__fake__echo 0 s"));
+  ASSERT_TRUE(scene.becomes([&] { return scene.everything().contains("mcp__fake__echo 0 s"); }));
   scene.enter("and then this");
   ASSERT_TRUE(scene.shows("then: and then this"));
   scene.picture("a call runs, and a message waits");
