@@ -110,6 +110,8 @@ ChatScene::ChatScene(const Household& house, std::string golden, std::vector<std
   auto env = house.options().env;
   // A terminal that breaks no lines anew.
   env["XTERM_VERSION"] = "XTerm(379)";
+  // With colours, whatever the shell that runs the tests wants; empty is as if it were not set.
+  env["NO_COLOR"] = "";
   for (auto& [name, value] : more_env) env[name] = std::move(value);
   words.insert(words.begin(), {built("patchbay"), "chat"});
   terminal_ = std::make_unique<Terminal>(std::move(words), house.project(), env, static_cast<unsigned short>(columns),
