@@ -46,10 +46,11 @@ struct House {
   std::shared_ptr<SignInDesk> desk;
 };
 
-// A store that keeps no token any more.
+// A store that keeps no token any more, or whose locks others keep.
 struct FullDisk final : SignInStore {
   std::shared_ptr<SignInStore> to = memory_sign_ins();
   bool fails = false;
+  bool is_locked = false;
   Task<std::optional<TokenSet>> token_of_server(std::string url) override { return to->token_of_server(url); }
   Task<std::optional<TokenSet>> token(std::string a, std::string b) override { return to->token(a, b); }
   Task<void> keep_token(TokenSet tokens, std::string url) override {
@@ -68,7 +69,10 @@ struct FullDisk final : SignInStore {
   Task<std::optional<SignInNeed>> need(std::string url) override { return to->need(url); }
   Task<void> keep_need(std::string url, std::optional<SignInNeed> need) override { return to->keep_need(url, need); }
   Task<void> note_failure(std::string url, std::optional<SignInFailure> f) override { return to->note_failure(url, f); }
-  Task<std::unique_ptr<Lock>> lock(std::string name) override { return to->lock(name); }
+  Task<std::unique_ptr<Lock>> lock(std::string name) override {
+    if (is_locked) throw Error(Errc::timeout, "another process keeps it locked");
+    co_return co_await to->lock(std::move(name));
+  }
 };
 
 HttpRequest to_server() { return {.method = "POST", .url = "https://mcp.example/mcp", .headers = {}, .body = "{}"}; }
@@ -788,6 +792,22 @@ TEST(SignIn, ThePageSaysThatItWorked_OnceTheTokenIsKept) {
       if (!works) EXPECT_THAT(done, FailsWith(Errc::config, HasSubstr("keeping the token")));
     });
   }
+}
+
+// The code is used up by then: the page says what is wrong, and not that the sign-in was given up.
+TEST(SignIn, AProvidersTokenWhoseLockOthersKeep_IsWhatThePageSays) {
+  run_task([]() -> Task<void> {
+    FakeIssuer issuer;
+    issuer.add_documents();
+    auto store = std::make_shared<FullDisk>();
+    store->is_locked = true;
+    House house(co_await asio::this_coro::executor, store);
+    const IdentityProvider provider{.issuer = issuer.issuer, .client_id = "us"};
+    const auto way = co_await issuer.way()();
+    const auto done = co_await as_result(house.desk->sign_in_at_provider(provider, way, issuer.browser()));
+    EXPECT_THAT(done, FailsWith(Errc::timeout, HasSubstr("keeps it locked")));
+    EXPECT_THAT(issuer.pages, ElementsAre(FailsWith(Errc::timeout, HasSubstr("keeps it locked"))));
+  });
 }
 
 // Which of two tokens is the newer one is not a matter of the clock of this machine.

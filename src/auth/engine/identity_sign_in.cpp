@@ -49,7 +49,7 @@ Json note_about(const IdentityProvider& provider, const IdentityClaims& claims, 
               {"obtained", now.time_since_epoch().count()}};
 }
 
-// Every token of a provider is judged before it is kept.
+// Every token of a provider is judged before it is kept. Under its lock.
 Task<void> keep_identity(std::shared_ptr<SignInStore> store, IdentityProvider provider, GivenTokens given,
                          IdentityExpectation expected) {
   if (given.id_token.empty()) {
@@ -64,6 +64,13 @@ Task<void> keep_identity(std::shared_ptr<SignInStore> store, IdentityProvider pr
   }
   auto note = note_about(provider, claims, expected.now);
   co_await store->keep_secret(provider_token_name(provider.issuer), std::move(given.id_token), std::move(note));
+}
+
+Task<void> adopt_identity(std::shared_ptr<SignInStore> store, IdentityProvider provider, GivenTokens given,
+                          IdentityExpectation expected) {
+  // A renewal of what was kept before must not come behind this.
+  const auto lock = co_await store->lock(provider_token_name(provider.issuer));
+  co_await keep_identity(store, std::move(provider), std::move(given), std::move(expected));
 }
 
 }  // namespace
@@ -129,10 +136,8 @@ Task<void> SignInDesk::sign_in_at_provider(IdentityProvider provider, SignInWay 
     kept = std::unexpected(token_error(*refusal, provider.issuer));
   } else {
     const IdentityExpectation expected{provider.issuer, provider.client_id, attempt.nonce, now()};
-    // A renewal of what was kept before must not come behind this.
-    const auto lock = co_await options_.store->lock(provider_token_name(provider.issuer));
-    kept =
-        co_await as_result(keep_identity(options_.store, provider, std::move(std::get<GivenTokens>(*asked)), expected));
+    auto given = std::move(std::get<GivenTokens>(*asked));
+    kept = co_await as_result(adopt_identity(options_.store, provider, std::move(given), expected));
   }
   visit->finish(kept);
   value_or_throw(std::move(kept));
