@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <set>
@@ -16,6 +17,7 @@
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/this_coro.hpp>
+#include <boost/asio/thread_pool.hpp>
 #include <boost/asio/write.hpp>
 #include <fmt/format.h>
 #include <netdb.h>
@@ -40,6 +42,8 @@ using namespace std::chrono_literals;
 constexpr auto pause_after_fault = 200ms;  // when no connection can be accepted: no descriptors are left
 constexpr auto to_read_answer = 1s;        // for who is refused and keeps sending
 constexpr std::size_t most_ignored = 256u << 10;
+
+constexpr std::size_t name_threads = 4;
 
 using Addresses = std::vector<std::string>;
 
@@ -95,14 +99,37 @@ Fd received(int socket) {
   return files.size() == 1 ? std::move(files.front()) : Fd();
 }
 
-Task<Addresses> look_up(std::string name) {
-  auto work = [name] { return addresses_of(name); };
-  co_return value_or_throw(co_await offload(Pool::slow, std::move(work)));
+// Of their own: nothing else waits behind a name that nobody answers for. Never destroyed: the end of the program would
+// wait for that name.
+asio::thread_pool& pool_of_names() {
+  static auto* names = new asio::thread_pool(name_threads);
+  return *names;
+}
+
+using Running = std::atomic<std::size_t>;
+
+Task<Addresses> look_up(std::shared_ptr<Running> running, std::shared_ptr<const AskForName> ask, std::string name) {
+  if (running->load() >= most_lookups) {
+    throw Error(Errc::connect, fmt::format("{} names that were asked about before have no answer yet", most_lookups));
+  }
+  // It counts until the resolver returns, whoever has stopped waiting by then.
+  ++*running;
+  std::shared_ptr<void> place(nullptr, [running](void*) { --*running; });
+  const auto caller = std::make_shared<char>();
+  auto work = [place = std::move(place), gone = std::weak_ptr(caller), ask, name]() -> Result<Addresses> {
+    if (gone.expired()) return fail(Errc::cancelled, "nobody waits for it");
+    return (*ask)(name);
+  };
+  co_return value_or_throw(co_await offload_to(pool_of_names(), WhenCancelled::leaves, std::move(work)));
 }
 
 }  // namespace
 
-LookUpName system_lookup() { return look_up; }
+LookUpName system_lookup(AskForName ask) {
+  if (!ask) ask = addresses_of;
+  return [running = std::make_shared<Running>(0), shared = std::make_shared<const AskForName>(std::move(ask))](
+             std::string name) { return look_up(running, shared, std::move(name)); };
+}
 
 std::vector<std::pair<std::string, std::string>> proxy_variables(const DomainAccess& access) {
   const auto proxy = fmt::format("http://127.0.0.1:{}", +PB_WARDEN_PROXY_PORT);
@@ -261,7 +288,7 @@ Task<void> DomainProxy::Connection::refuse(Self self, DomainTarget target, std::
   co_await answer(self, 403, std::move(line));
 }
 
-// The addresses of a name. Few are asked about at the same time: threads that wait for a name are everybody's.
+// The addresses of a name. Few are asked about at the same time.
 Task<Result<Addresses>> DomainProxy::Connection::look_up(Self self, std::string name) {
   const auto permit = co_await self->state->lookups.acquire();
   auto looked = co_await as_result(

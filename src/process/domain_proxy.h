@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include <patchbay/error.h>
 #include <patchbay/task.h>
 
 #include "base/fd.h"
@@ -24,11 +25,14 @@
 
 namespace patchbay {
 
+// Names of one server that are looked up at the same time.
+inline constexpr std::size_t most_lookups = 2;
+
 struct DomainProxyLimits {
   std::size_t connections = 64;                 // at the same time; others wait in the kernel's queue
   std::size_t head = 32u << 10;                 // bytes up to the end of the headers
   std::size_t buffer = 16u << 10;               // of each direction of a connection
-  std::size_t lookups = 2;                      // of names at the same time
+  std::size_t lookups = most_lookups;           // of names at the same time
   std::size_t addresses = 8;                    // of one name that are tried
   std::size_t refusals = 32;                    // different ones that are told of
   std::chrono::milliseconds head_time{10'000};  // for a whole head
@@ -39,8 +43,11 @@ struct DomainProxyLimits {
 
 // The addresses of a name, as text; an Error says why there are none.
 using LookUpName = std::function<Task<std::vector<std::string>>(std::string name)>;
-// With what the system knows: hosts, DNS. On a helper thread.
-LookUpName system_lookup();
+// With what the system knows: hosts, DNS. On one of few helper threads, which are for this alone. A resolver cannot be
+// interrupted: while most_lookups of one LookUpName have not returned, timed out or not, its next one fails at once.
+// `ask` is in the place of getaddrinfo, for tests; any thread.
+using AskForName = std::function<Result<std::vector<std::string>>(const std::string& name)>;
+LookUpName system_lookup(AskForName ask = {});
 
 class DomainProxy {
  public:

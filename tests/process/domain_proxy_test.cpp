@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstring>
 #include <map>
 #include <mutex>
@@ -19,6 +20,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/offload.h"
 #include "base/scope.h"
 #include "base/timeout.h"
 #include "support/beside.h"
@@ -68,6 +70,7 @@ class Scene {
     options.refused = [this](std::string_view line) { told.emplace_back(line); };
     options.look_up = [this](std::string name) -> Task<std::vector<std::string>> {
       asked.push_back(name);
+      if (resolver) co_return co_await resolver(std::move(name));
       if (hangs) co_await sleep_for(24h);
       co_return names[name];
     };
@@ -107,6 +110,7 @@ class Scene {
 
   Names names;
   bool hangs = false;
+  LookUpName resolver;
   std::vector<std::string> told;
   std::vector<std::string> asked;
   std::unique_ptr<DomainProxy> proxy;
@@ -382,6 +386,92 @@ TEST(DomainProxyTest, FewNamesAreLookedUpAtATimeAndNoneForEver) {
     co_await until(
         [&] { return std::ranges::all_of(answers, [](const auto& one) { return one->result.has_value(); }); });
     for (const auto& one : answers) EXPECT_THAT(one->result->value(), StartsWith("HTTP/1.1 502 "));
+  });
+}
+
+// A resolver that does not answer keeps its threads. That is bounded, and nothing else waits for them.
+TEST(DomainProxyTest, NamesThatNobodyAnswersForTakeFewThreads) {
+  test::Signal released;
+  std::atomic<int> running = 0, most = 0, calls = 0;
+  ManualClock clock;
+  run_task(clock, [&]() -> Task<void> {
+    const auto executor = co_await asio::this_coro::executor;
+    Scene scene(executor, {"*.test"});
+    scene.resolver = system_lookup([&](const std::string&) -> Result<std::vector<std::string>> {
+      most = std::max<int>(most, ++running);
+      ++calls;
+      released.wait();
+      --running;
+      return std::vector<std::string>();
+    });
+    Scope scope(executor);
+    const auto first = beside(scope, scene.ask(connect_to("a.test:443")));
+    const auto second = beside(scope, scene.ask(connect_to("b.test:443")));
+    co_await until([&] { return running == 2; });
+    co_await clock.advance(15s);
+    co_await until([&] { return first->result && second->result; });
+    EXPECT_THAT(first->result->value(), AllOf(StartsWith("HTTP/1.1 502 "), HasSubstr("no answer")));
+    // Nobody waits for these two any more, and they go on: others are told so at once.
+    for (int i = 0; i < 10; ++i) {
+      EXPECT_THAT(co_await scene.ask(connect_to(fmt::format("c{}.test:443", i))),
+                  AllOf(StartsWith("HTTP/1.1 502 "), HasSubstr("2 names that were asked about before have no answer")));
+    }
+    EXPECT_EQ(calls, 2);
+    // What the rest of the program does on helper threads goes on meanwhile.
+    for (int i = 0; i < 3; ++i) {
+      auto work = [] { return 1; };
+      EXPECT_EQ(co_await offload(Pool::slow, std::move(work)), 1);
+    }
+    released.set();
+    co_await until([&] { return running == 0; });
+    std::string answer;
+    // The threads give their places back a moment after that.
+    do answer = co_await scene.ask(connect_to("d.test:443"));
+    while (answer.contains("asked about before"));
+    EXPECT_THAT(answer, HasSubstr("there is none"));
+    EXPECT_EQ(most, 2);
+  });
+}
+
+// The work waits for a thread, and whoever wanted it is gone before it begins.
+TEST(DomainProxyTest, ANameThatNobodyWaitsForAnyMoreIsNotAskedAbout) {
+  test::Signal released;
+  std::atomic<int> running = 0;
+  std::atomic<bool> asked_late = false;
+  run_task([&]() -> Task<void> {
+    const auto executor = co_await asio::this_coro::executor;
+    const auto blocks = [&](const std::string&) -> Result<std::vector<std::string>> {
+      ++running;
+      released.wait();
+      --running;
+      return std::vector<std::string>();
+    };
+    // Two servers, whose names take all the threads there are.
+    Scope scope(executor);
+    std::vector<LookUpName> servers;
+    std::vector<std::shared_ptr<test::Beside<std::vector<std::string>>>> stuck;
+    for (int i = 0; i < 2; ++i) {
+      servers.push_back(system_lookup(blocks));
+      for (const auto* name : {"a.test", "b.test"}) stuck.push_back(beside(scope, servers.back()(name)));
+    }
+    co_await until([&] { return running == 4; });
+    const auto late = system_lookup([&](const std::string&) -> Result<std::vector<std::string>> {
+      asked_late = true;
+      return std::vector<std::string>();
+    });
+    {
+      Scope leaves(executor);
+      const auto gone = beside(leaves, late("c.test"));
+      co_await test::settle();
+      leaves.cancel();
+      co_await until([&] { return gone->result.has_value(); });
+    }
+    released.set();
+    co_await until([&] { return std::ranges::all_of(stuck, [](const auto& one) { return one->result.has_value(); }); });
+    // Behind it in the queue.
+    const auto next = system_lookup([](const std::string&) { return Result<std::vector<std::string>>(); });
+    for (int i = 0; i < 8; ++i) co_await next("d.test");
+    EXPECT_FALSE(asked_late);
   });
 }
 
