@@ -1,21 +1,33 @@
 // Tools that change while a host runs, in both eras, on a loop whose time is in the test's hand. N5
+#include <atomic>
+#include <filesystem>
+#include <fstream>
+#include <latch>
+
+#include <boost/asio/post.hpp>
+#include <boost/asio/this_coro.hpp>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <patchbay/host.h>
 
+#include "base/offload.h"
 #include "base/runtime.h"
+#include "base/scope.h"
 #include "host/make_host.h"
 #include "protocol/methods.h"
+#include "support/beside.h"
 #include "support/fails_with.h"
 #include "support/host_parts.h"
 #include "support/loop.h"
+#include "support/manual_clock.h"
 #include "support/script_server.h"
 #include "support/temp_tree.h"
 
 namespace patchbay::test {
 namespace {
 
+using namespace std::chrono_literals;
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -202,6 +214,68 @@ TEST_P(PinnedTools, AServerThatComesBackWithAnotherToolIsNotSentTheCall) {
     const auto called = co_await as_result(host.call("s/a"));
     EXPECT_THAT(called, FailsWith(Errc::denied, HasSubstr("changed, awaiting approval")));
     EXPECT_EQ(server->count(method::call_tool), 1u);
+    co_await host.stop();
+  });
+}
+
+// What this run has seen does not depend on the disk any more; whoever wants it forgotten removes the file.
+TEST_P(PinnedTools, AFileThatCannotBeReadAnyMoreIsNoFirstSight) {
+  run_task([this]() -> Task<void> {
+    auto host = make();
+    EXPECT_EQ(text_of(co_await host.call("s/a")), "done");
+    std::filesystem::path file;
+    for (const auto& one : std::filesystem::directory_iterator(tree.path() / "state/pins")) {
+      if (one.path().extension() == ".json") file = one.path();
+    }
+    for (const auto* text : {"{", R"({"version":2})"}) {
+      std::ofstream(file, std::ios::trunc) << text;
+      lists({{"a", "2"}});
+      for (int i = 0; i < 2; ++i) {
+        co_await host.reconnect("s");
+        EXPECT_THAT(co_await as_result(host.call("s/a")), FailsWith(Errc::denied, HasSubstr("awaiting"))) << text;
+      }
+      EXPECT_THAT(offered(host), ElementsAre("a:1"));
+      lists({{"a", "1"}});
+      co_await host.reconnect("s");
+      EXPECT_EQ(text_of(co_await host.call("s/a")), "done");
+    }
+    lists({{"a", "2"}});
+    std::filesystem::remove(file);
+    co_await host.reconnect("s");
+    EXPECT_EQ(text_of(co_await host.call("s/a")), "done");
+    co_await host.stop();
+  });
+}
+
+TEST_P(PinnedTools, ADiskThatDoesNotAnswerIsNoFirstSight) {
+  ManualClock clock;
+  run_task(clock, [&]() -> Task<void> {
+    const auto executor = co_await asio::this_coro::executor;
+    auto host = make();
+    EXPECT_EQ(text_of(co_await host.call("s/a")), "done");
+    std::latch released(1);
+    std::atomic<int> held = 0;
+    constexpr int threads = 8;  // of Pool::slow
+    for (int i = 0; i < threads; ++i) {
+      asio::post(offload_pool(Pool::slow), [&] {
+        ++held;
+        released.wait();
+        --held;
+      });
+    }
+    while (held < threads) co_await asio::post(asio::use_awaitable);
+    lists({{"a", "2"}});
+    Scope scope(executor);
+    const auto called = beside(scope, [](Host& of) -> Task<std::string> {
+      co_await of.reconnect("s");
+      co_return text_of(co_await of.call("s/a"));
+    }(host));
+    for (int second = 0; second < 20 && !called->result; ++second) co_await clock.advance(1s);
+    EXPECT_TRUE(called->result) << "still waits";
+    if (called->result) EXPECT_THAT(*called->result, FailsWith(Errc::denied, HasSubstr("awaiting")));
+    EXPECT_EQ(server->count(method::call_tool), 1u);
+    released.count_down();
+    while (held > 0) co_await asio::post(asio::use_awaitable);
     co_await host.stop();
   });
 }

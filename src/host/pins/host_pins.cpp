@@ -25,7 +25,8 @@ struct Question {
   std::string directory;  // empty: nothing is kept
   std::string key;
   std::optional<LockedServer> lock;
-  std::optional<PinnedServer> in_memory;
+  std::optional<PinnedServer> last;                       // what this run knows
+  bool kept = false;                                      // and the disk knew too: without its file nothing is known
   std::map<std::string, PinnedTool, std::less<>> agreed;  // and not kept
   SeenServer seen;
   PinMode mode = PinMode::off;
@@ -35,6 +36,7 @@ struct Question {
 struct Answer {
   Judgement judgement;
   std::optional<Error> failure;  // why nothing is kept
+  bool missing = false;          // there was no file
 };
 
 // What the lock file says about this server.
@@ -63,12 +65,14 @@ Answer answer(const Question& question) {
   Answer out;
   auto kept = load_pins(question.directory, question.key);
   const bool known = kept.use == PinUse::usable;
-  const auto before = known ? std::move(kept.server) : question.in_memory;
+  out.missing = kept.use == PinUse::missing;
+  const bool forgotten = out.missing && question.kept;
+  const auto before = known ? std::move(kept.server) : forgotten ? std::nullopt : question.last;
   out.judgement = judged(question, before);
   if (known && out.judgement.pins == *before) return out;
   // Others may have kept something since.
   auto written = change_pins(question.directory, question.key, [&](std::optional<PinnedServer> now) {
-    out.judgement = judged(question, now ? now : question.in_memory);
+    out.judgement = judged(question, now || question.kept ? now : question.last);
     return now == out.judgement.pins ? std::nullopt : std::optional(out.judgement.pins);
   });
   if (!written) out.failure = written.error();
@@ -123,7 +127,8 @@ Task<PinnedTools> HostPins::look(ServerConfig config, ServerDescription server, 
   question->lock = lock.server;
   const auto key = pin_key(config, context_);
   if (known_[name].key == key) {
-    question->in_memory = known_[name].in_memory;
+    question->last = known_[name].last;
+    question->kept = known_[name].kept;
     question->agreed = known_[name].agreed;
   }
   question->seen = {name, listed, server.instructions, package_of(server.info)};
@@ -137,7 +142,7 @@ Task<PinnedTools> HostPins::look(ServerConfig config, ServerDescription server, 
     auto asked = co_await as_result(with_timeout(offload(Pool::slow, [question] { return answer(*question); }),
                                                  for_files, "the state directory did not answer in time"));
     if (!asked && asked.error().code() == Errc::cancelled) throw std::move(asked).error();
-    answered = asked ? std::move(*asked) : Answer{judged(*question, question->in_memory), asked.error()};
+    answered = asked ? std::move(*asked) : Answer{judged(*question, question->last), asked.error()};
   }
   auto& judgement = answered.judgement;
   auto& known = known_[name];
@@ -145,7 +150,8 @@ Task<PinnedTools> HostPins::look(ServerConfig config, ServerDescription server, 
   if (newest) known.stored = look;
   if (newest && known.key != key) {
     known.key = key;
-    known.in_memory.reset();
+    known.last.reset();
+    known.kept = false;
     known.agreed.clear();
   }
   const auto told = log_.for_server(name);
@@ -167,7 +173,9 @@ Task<PinnedTools> HostPins::look(ServerConfig config, ServerDescription server, 
     }
   }
   if (!newest) co_return out;
-  known.in_memory = answered.failure ? std::optional(std::move(judgement.pins)) : std::nullopt;
+  known.last.reset();
+  if (mode_ != PinMode::off) known.last = std::move(judgement.pins);
+  known.kept = !answered.failure || (known.kept && !answered.missing);
   known.waiting = std::move(judgement.waiting);
   known.lock_file = std::move(lock_file);
   std::vector<ServerTools> fresh;
@@ -240,6 +248,9 @@ Task<void> HostPins::agree(ServerConfig config, std::shared_ptr<const Tool> defi
   if (known.key != key) co_return;  // another server has the name by now
   if (kept) {
     known.agreed.erase(pin.definition->name);
+    if (!known.last) co_return;
+    known.last->tools.insert_or_assign(pin.definition->name, pin);
+    known.last->waiting.erase(pin.definition->name);
   } else {
     // It counts for this run all the same.
     known.agreed.insert_or_assign(pin.definition->name, pin);

@@ -58,7 +58,8 @@ class HostPins {
     std::string key;           // of the server that the rest is about: another one may get the name
     std::map<std::string, WaitingTool, std::less<>> waiting;
     std::string lock_file;                                  // where one counts
-    std::optional<PinnedServer> in_memory;                  // where nothing could be kept
+    std::optional<PinnedServer> last;                       // as it was judged last, for when the disk fails
+    bool kept = false;                                      // on the disk as well
     std::map<std::string, PinnedTool, std::less<>> agreed;  // as well
   };
   void tell(const Error& failure);
