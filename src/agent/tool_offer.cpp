@@ -104,7 +104,7 @@ ModelNews ToolOffer::freeze(const ToolsNow& now, const std::set<std::string, std
       std::count_if(pool->tools.begin(), pool->tools.begin() + static_cast<std::ptrdiff_t>(pool->own), refused));
   std::erase_if(pool->tools, refused);
   known_.clear();
-  for (const auto& tool : pool->tools) known_[tool.name] = {.tool = tool, .there = true, .frozen = true};
+  for (const auto& tool : pool->tools) known_[tool.name] = {.tool = tool, .now = tool, .there = true, .frozen = true};
   pool_ = std::move(pool);
   deferred_ = nullptr;
   set_deferred(now.searchable);
@@ -134,9 +134,13 @@ ModelNews ToolOffer::update(const ToolsNow& now, const std::set<std::string, std
     const auto known = now.servers_of.find(tool.catalog_name);
     return known == now.servers_of.end() ? std::string() : known->second;
   };
+  const auto note_change = [&](Known& known, const ModelTool& tool) {
+    if (!same_for_model(known.now, tool)) changed.push_back(&tool);
+    known.now = tool;
+  };
   for (const auto& tool : now.pool.tools) {
     if (is_refused(tool)) continue;
-    const auto [at, is_new] = known_.try_emplace(tool.name, Known{.tool = tool});
+    const auto [at, is_new] = known_.try_emplace(tool.name, Known{.tool = tool, .now = tool});
     auto& known = at->second;
     const bool was_there = !is_new && known.there;
     known.there = true;
@@ -147,10 +151,11 @@ ModelNews ToolOffer::update(const ToolsNow& now, const std::set<std::string, std
     if (!was_there && !(is_new && found.contains(tool.name))) {
       news.added.push_back(tool);
       came[server_of(tool)].push_back(tool.name);
-    } else if (was_there && !same_for_model(known.tool, tool)) {
-      changed.push_back(&tool);
     }
-    if (!is_new) known.tool = tool;
+    note_change(known, tool);
+  }
+  for (const auto& tool : now.searchable.tools) {
+    if (const auto known = known_.find(tool.name); known != known_.end()) note_change(known->second, tool);
   }
   for (auto& [name, known] : known_) {
     if (!known.there || known.tool.catalog_name.empty() || now.servers_of.contains(known.tool.catalog_name)) continue;
@@ -190,7 +195,7 @@ ModelNews ToolOffer::update(const ToolsNow& now, const std::set<std::string, std
   return news;
 }
 
-// Those that a conversation has named stay: what was said about them refers to them.
+// Those that a conversation has named stay, and as they were then: what was said about them refers to them.
 void ToolOffer::set_deferred(const ToolPool& searchable) {
   if (growth_ == ToolGrowth::at_end) return;
   ToolPool all;
@@ -236,7 +241,7 @@ void ToolOffer::leave_out(const std::vector<ToolLeftOut>& tools) {
 }
 
 const ModelTool* ToolOffer::find(std::string_view name) const noexcept {
-  if (const auto known = known_.find(name); known != known_.end()) return &known->second.tool;
+  if (const auto known = known_.find(name); known != known_.end()) return &known->second.now;
   return deferred_ ? deferred_->find(name) : nullptr;
 }
 

@@ -78,7 +78,8 @@ class ToolOffer {
  private:
   bool is_refused(const ModelTool& tool) const;
   struct Known {
-    ModelTool tool;
+    ModelTool tool;  // as the model was told of it first: what was said refers to that
+    ModelTool now;   // as it was told of it last, in words where it had changed
     bool there = true;
     bool frozen = false;  // it is in pool_
   };

@@ -3,6 +3,9 @@
 // G1.
 #include <atomic>
 
+#include <patchbay/server.h>
+#include <patchbay/tools.h>
+
 #include "base/scope.h"
 #include "support/beside.h"
 #include "wire_scene.h"
@@ -50,6 +53,26 @@ class ToolChanges : public WireScene, public testing::WithParamInterface<Case> {
     };
   }
   Spoken spoken() const override { return GetParam().spoken; }
+  bool is_refused(const ModelApiRequest& request) const {
+    return std::ranges::any_of(GetParam().refused_texts, [&](auto text) {
+      return request.body.contains(text) || request.header("anthropic-beta").contains(text);
+    });
+  }
+  // What was said stays as it was said, once the API is known: from that one of these requests on.
+  void expect_said_stays(const std::vector<ModelApiRequest>& requests, std::size_t from) const {
+    const auto shape = [&](const ModelApiRequest& request) {
+      auto text = said_in(spoken(), request);
+      constexpr std::string_view mark = R"(,"cache_control":{"type":"ephemeral"})";
+      for (auto found = text.find(mark); found != std::string::npos; found = text.find(mark)) {
+        text.erase(found, mark.size());
+      }
+      return text;
+    };
+    for (std::size_t at = from + 1; at < requests.size(); ++at) {
+      const auto before = shape(requests[at - 1]);
+      EXPECT_TRUE(shape(requests[at]).starts_with(before.substr(0, before.size() - 1))) << "request " << at + 1;
+    }
+  }
   bool refuses(std::string_view text) const { return std::ranges::count(GetParam().refused_texts, text) > 0; }
 
   std::atomic<int> refusals = 0;
@@ -117,11 +140,8 @@ TEST_P(ToolChanges, AreToldAsTheApiTakesThemAndWhatItKeepsStays) {
   std::vector<ModelApiRequest> requests;
   std::size_t refused_at = 0;
   for (const auto& request : api.requests()) {
-    const bool bad = std::ranges::any_of(GetParam().refused_texts, [&](auto text) {
-      return request.body.contains(text) || request.header("anthropic-beta").contains(text);
-    });
-    if (bad) refused_at = requests.size();
-    if (!bad) requests.push_back(request);
+    if (is_refused(request)) refused_at = requests.size();
+    if (!is_refused(request)) requests.push_back(request);
   }
   ASSERT_THAT(requests, SizeIs(9));
 
@@ -149,18 +169,46 @@ TEST_P(ToolChanges, AreToldAsTheApiTakesThemAndWhatItKeepsStays) {
   if (spoken() == Spoken::anthropic && !grows) {
     EXPECT_THAT(sent.back().held_back, ElementsAre(HasSubstr("mcp__two__fresh")));
   }
-  // What was said stays as it was said, once the API is known.
-  for (std::size_t at = refused_at + 1; at < requests.size(); ++at) {
-    const auto shape = [&](const ModelApiRequest& request) {
-      auto text = said_in(spoken(), request);
-      constexpr std::string_view mark = R"(,"cache_control":{"type":"ephemeral"})";
-      for (auto found = text.find(mark); found != std::string::npos; found = text.find(mark)) {
-        text.erase(found, mark.size());
-      }
-      return text;
-    };
-    const auto before = shape(requests[at - 1]);
-    EXPECT_TRUE(shape(requests[at]).starts_with(before.substr(0, before.size() - 1))) << "request " << at + 1;
+  expect_said_stays(requests, refused_at);
+}
+
+// A definition that was sent stays as it was; that it is another one is told behind it.
+TEST_P(ToolChanges, ADefinitionThatChangesIsToldInWordsAndWhatWasSentStays) {
+  const auto own = std::make_shared<Server>("three", "1");
+  const auto define = [&](std::string description) {
+    own->add_tool({.name = "fresh", .description = std::move(description)},
+                  [](RequestContext&, Json) -> Task<CallToolResult> { co_return text("done"); });
+  };
+  const auto described = [&](std::string_view description) {
+    const auto* entry = host->catalog()->at("mcp__three__fresh");
+    return entry != nullptr && entry->tool->description == description;
+  };
+  then({.text = "Hello."}).then({.text = "I see."}).then({.text = "Another one."}).then({.text = "Yes."});
+  run([&](Agent& agent) -> Task<void> {
+    (void)co_await agent.send({.text = "hi"});
+    define("as it was");
+    host->add_server("three", own);
+    co_await host->begin(BeginWait::all);
+    co_await until([&] { return described("as it was"); });
+    (void)co_await agent.send({.text = "look"});
+    define("as it is");
+    co_await until([&] { return described("as it is"); });
+    (void)co_await agent.send({.text = "and now?"});
+    (void)co_await agent.send({.text = "sure?"});
+  });
+  std::vector<ModelApiRequest> requests;
+  std::size_t refused_at = 0;
+  for (const auto& request : api.requests()) {
+    if (is_refused(request)) refused_at = requests.size();
+    if (!is_refused(request)) requests.push_back(request);
+  }
+  ASSERT_THAT(requests, SizeIs(4));
+  expect_said_stays(requests, std::max<std::size_t>(refused_at, 1));
+  for (std::size_t at = 2; at < requests.size(); ++at) {
+    const auto before = tools_of(spoken(), requests[1]), now = tools_of(spoken(), requests[at]);
+    EXPECT_EQ(now.loaded, before.loaded);
+    EXPECT_EQ(now.held_back, before.held_back);
+    EXPECT_THAT(said_in(spoken(), requests[at]), HasSubstr("mcp__three__fresh is another one now: as it is"));
   }
 }
 

@@ -242,6 +242,36 @@ TEST(ToolOffer, AnotherDescriptionIsToldInWords) {
   EXPECT_EQ(offer.update(changed, {}).text, "");
 }
 
+// Also where an API holds it: it is sent again where it was announced or found, and that has to stay the same.
+TEST(ToolOffer, AToolThatWasNamedStaysAsItWasNamed) {
+  for (const auto growth : {ToolGrowth::by_search, ToolGrowth::by_news, ToolGrowth::at_end}) {
+    ToolOffer offer(growth);
+    (void)offer.freeze(now({"tool_search"}, {}));
+    const auto definition = [&] {
+      const auto& pool = growth == ToolGrowth::at_end ? offer.pool() : offer.deferred();
+      const auto* found = pool ? pool->find("mcp__a__x") : nullptr;
+      return found ? found->description : "(none)";
+    };
+    const auto described = [](std::string description, bool loaded = true) {
+      auto all = now({"tool_search"}, {"mcp__a__x"});
+      all.pool.tools.at(1) = tool("mcp__a__x", std::move(description));
+      if (!loaded) all.searchable.tools = {std::exchange(all.pool.tools.at(1), tool("mcp__a__y"))};
+      return all;
+    };
+    (void)offer.update(described("first"), {});
+    EXPECT_EQ(definition(), "first");
+    EXPECT_THAT(offer.update(described("second"), {}).text, HasSubstr("another one now: second"));
+    EXPECT_EQ(definition(), "first");
+    // One that comes back as another one is told in words as well.
+    (void)offer.update(now({"tool_search"}, {}), {});
+    EXPECT_THAT(offer.update(described("third"), {}).text, HasSubstr("another one now: third"));
+    EXPECT_EQ(offer.update(described("third"), {}).text, "");
+    EXPECT_THAT(offer.update(described("fourth", false), {}).text, HasSubstr("another one now: fourth"));
+    EXPECT_EQ(definition(), "first");
+    EXPECT_EQ(offer.find("mcp__a__x")->description, "fourth");
+  }
+}
+
 TEST(ToolOffer, WhatHasToBeFoundIsHeldWhereTheApiCan) {
   auto many = now({"tool_search"}, {});
   many.searchable.tools = {tool("mcp__a__x"), tool("mcp__a__y")};
