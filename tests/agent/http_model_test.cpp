@@ -561,6 +561,39 @@ TEST(HttpModelExtras, WhatIsRefusedAllTheSameWasNotTheirFault) {
   EXPECT_THAT(betas(api), ElementsAre(both, "", both));
 }
 
+// Only what is answered as soon as they are left out was refused for them.
+TEST(HttpModelExtras, AnAnswerBehindAnotherFailureSaysNothingOfThem) {
+  const auto bad = anthropic_error(400, "invalid_request_error", "Bad request");
+  for (const auto& between : {anthropic_error(529, "overloaded_error", "Overloaded"),
+                              anthropic_error(400, "invalid_request_error", "tools.0.custom.input_schema: no")}) {
+    ModelApi api({bad, between, anthropic_reply({.text = "one"}), anthropic_reply({.text = "two"})});
+    run_task([&]() -> Task<void> {
+      const auto model = make_http_model(options_with_extras(api.url()));
+      auto request = hello();
+      auto pool = std::make_shared<ToolPool>();
+      pool->tools = {tool("a"), tool("b")};
+      request.tools = pool;
+      const auto asked = co_await asking(model, request);
+      EXPECT_EQ(asked.text, "one");
+      EXPECT_THAT(asked.answer->warnings, IsEmpty());
+      EXPECT_EQ((co_await asking(model, hello())).text, "two");
+    });
+    EXPECT_THAT(betas(api), ElementsAre(both, "", "", both));
+  }
+}
+
+TEST(HttpModelExtras, WhatIsLeftOutFromNowOnIsSaidAlsoWhenTheRequestFails) {
+  ModelApi api({anthropic_error(400, "invalid_request_error", "messages: Unexpected role \"system\""),
+                anthropic_error(403, "permission_error", "No."), anthropic_reply({.text = "one"}),
+                anthropic_reply({.text = "two"})});
+  run_task([&]() -> Task<void> {
+    const auto model = make_http_model(options_with_extras(api.url()));
+    EXPECT_FALSE((co_await asking(model, hello())).answer);
+    EXPECT_THAT((co_await asking(model, hello())).answer->warnings, ElementsAre(HasSubstr("told of them in words")));
+    EXPECT_THAT((co_await asking(model, hello())).answer->warnings, IsEmpty());
+  });
+}
+
 TEST(HttpModelExtras, AreNotDoubtedInAStormOrForATool) {
   ModelApi api({anthropic_error(529, "overloaded_error", "Overloaded"),
                 anthropic_error(400, "invalid_request_error", "tools.0.custom.input_schema: no"),

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <utility>
@@ -166,6 +167,7 @@ class HttpModel final : public Model {
     HttpModelOptions options;
     Asked asked;  // for messages
     bool warned = false;
+    std::vector<std::string> warnings;  // for the next answer: the request they came up with may have failed
     RefusedTools refused;
     std::map<std::string, std::string> newest;  // ids of answers, by conversation
     std::unique_ptr<HttpClient> client;
@@ -184,13 +186,13 @@ class HttpModel final : public Model {
     const auto& asked = core->asked;
     auto left_out = core->refused.take_out_of(request);
     auto now = core->now(request);
-    ApiExtras doubted;  // left out because one of them may be what was refused
-    std::vector<std::string> warnings;
+    ApiExtras doubted;  // left out of this attempt because one of them may be what was refused
+    bool has_doubted = false;
     const auto refuse = [&](const ApiExtras& extras) {
       options.refused->add(core->api(), extras);
       for (const auto extra : extras) {
         if (const auto text = without_text(extra); !text.empty()) {
-          warnings.push_back(fmt::format("{} at {} {}", asked.provider, asked.address, text));
+          core->warnings.push_back(fmt::format("{} at {} {}", asked.provider, asked.address, text));
         }
       }
     };
@@ -200,11 +202,13 @@ class HttpModel final : public Model {
       auto outcome = co_await once(core, request, now, attempt, tell);
       if (outcome) {
         if (!doubted.empty()) refuse(doubted);
-        outcome->warnings.insert(outcome->warnings.end(), warnings.begin(), warnings.end());
+        std::ranges::move(std::exchange(core->warnings, {}), std::back_inserter(outcome->warnings));
         outcome->left_out.insert(outcome->left_out.end(), left_out.begin(), left_out.end());
         if (auto warning = core->clear_text_warning()) outcome->warnings.push_back(std::move(*warning));
         co_return std::move(*outcome);
       }
+      // It fails without them too: they may not have been the reason.
+      doubted.clear();
       auto& failed = outcome.error();
       const auto& sent = failed.extras;
       const bool bad_request = failed.failure.status == 400 && !failed.failure.too_long;
@@ -221,7 +225,7 @@ class HttpModel final : public Model {
         continue;
       }
       // It does not say what it is about: what an older API may not know is tried without, once.
-      if (bad_request && !sent.empty() && doubted.empty()) {
+      if (bad_request && !sent.empty() && !std::exchange(has_doubted, true)) {
         doubted = sent;
         now.without.insert(sent.begin(), sent.end());
         continue;
