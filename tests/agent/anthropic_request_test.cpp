@@ -333,7 +333,17 @@ TEST(AnthropicFailure, IsReadFromTheBody) {
   EXPECT_EQ(extra("messages.3.content.0.tool_addition.tool.tool_reference: not found"), ApiExtra::tool_changes);
   EXPECT_EQ(extra("messages: Unexpected role \"system\""), ApiExtra::tool_changes);
   EXPECT_EQ(extra("tools.2.custom.defer_loading: Extra inputs are not permitted"), ApiExtra::deferred_tools);
+  EXPECT_EQ(extra("tools.2.defer_loading: Extra inputs are not permitted"), ApiExtra::deferred_tools);
   EXPECT_EQ(extra("messages: at least one message is required"), std::nullopt);
+  // Words of a server's in what is said about its tool.
+  for (const auto* words :
+       {"tools.1.custom.name: 'run diagnostics' should match pattern",
+        "tools.1.custom.input_schema.properties.defer_loading: Input should be an object",
+        "tools.1.custom.input_schema: unknown keyword 'tool_reference' near 'tools.1.custom.defer_loading: '",
+        "tools.1.custom.defer_loading_too: role \"system\""}) {
+    EXPECT_EQ(extra(words), std::nullopt) << words;
+    EXPECT_EQ(failure(400, "invalid_request_error", words).tool, "b") << words;
+  }
   EXPECT_EQ(failure(500, "api_error", "diagnostics").extra, std::nullopt);
 
   EXPECT_EQ(provider->failure(502, "<html>Bad gateway", request),

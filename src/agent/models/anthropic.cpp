@@ -217,13 +217,20 @@ class Messages {
 };
 
 // "tools.3.custom.input_schema: …" is about the fourth tool.
-std::optional<std::size_t> named_tool(std::string_view message) {
+struct NamedTool {
+  std::size_t number = 0;
+  std::string_view path = {};  // ".custom.input_schema"
+};
+
+std::optional<NamedTool> named_tool(std::string_view message) {
   constexpr std::string_view mark = "tools.";
   for (auto at = message.find(mark); at != std::string_view::npos; at = message.find(mark, at + 1)) {
     const auto digits = message.substr(at + mark.size());
     std::size_t number = 0;
     const auto read = std::from_chars(digits.data(), digits.data() + digits.size(), number);
-    if (read.ec == std::errc() && read.ptr != digits.data()) return number;
+    if (read.ec != std::errc() || read.ptr == digits.data()) continue;
+    const auto rest = digits.substr(static_cast<std::size_t>(read.ptr - digits.data()));
+    return NamedTool{.number = number, .path = rest.substr(0, rest.find(':'))};
   }
   return std::nullopt;
 }
@@ -300,11 +307,17 @@ class Anthropic final : public Provider {
     auto failure = anthropic_failure(status, value ? *value : Json());
     if (!value) failure.message = body;
     if (status != 400) return failure;
-    failure.extra = named_extra(failure.message);
-    const auto tools = declared(options_.info, request, now).tools;
-    if (const auto number = named_tool(failure.message); number && *number < tools.size()) {
-      failure.tool = tools[*number]->name;
+    const auto named = named_tool(failure.message);
+    if (!named) {
+      failure.extra = named_extra(failure.message);
+      return failure;
     }
+    // A server has a say in what else there is to read about its tool.
+    if (named->path == ".custom.defer_loading" || named->path == ".defer_loading") {
+      failure.extra = ApiExtra::deferred_tools;
+    }
+    const auto tools = declared(options_.info, request, now).tools;
+    if (named->number < tools.size()) failure.tool = tools[named->number]->name;
     return failure;
   }
 
