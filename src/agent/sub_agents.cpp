@@ -88,6 +88,7 @@ class SubAgents::Impl : public std::enable_shared_from_this<Impl> {
     std::map<std::string, std::string, std::less<>> own;  // its own servers: name in the host → in the definition
     std::shared_ptr<Agent> agent;
     ModelUsage before;  // of its conversation, when it was taken up
+    bool anew = false;  // that conversation was not found
   };
 
   Impl(Host& h, SubAgentsOptions o)
@@ -214,15 +215,24 @@ Task<AgentAnswer> SubAgents::Impl::work(Self self, std::shared_ptr<Run> run, std
   }
   if (!model) model = self->options.model();
   auto options = self->options_of(run);
-  const bool is_new = run->resumed.empty();
+  bool is_new = run->resumed.empty();
   if (self->options.folder && (!is_new || self->known().size() < most_kept)) {
     options.kept_in = co_await self->options.folder();
     if (!options.kept_in.empty()) options.state_directory = self->options.parent.state_directory;
     options.resume = run->resumed;
   }
   const bool is_kept = !options.state_directory.empty();
-  run->agent = std::make_shared<Agent>(self->host, std::move(model), std::move(options));
-  co_await run->agent->begin();
+  run->agent = std::make_shared<Agent>(self->host, model, options);
+  auto begun = co_await as_result(run->agent->begin());
+  // It was named before it had said anything, and then the process ended: there is no file.
+  if (!begun && !is_new && is_kept && begun.error().code() == Errc::invalid_argument) {
+    co_await run->agent->stop();
+    options.resume.clear();
+    run->agent = std::make_shared<Agent>(self->host, std::move(model), std::move(options));
+    begun = co_await as_result(run->agent->begin());
+    is_new = run->anew = true;
+  }
+  value_or_throw(std::move(begun));
   run->before = run->agent->usage();
   // Before it does anything, so that what it did can be found whatever happens.
   if (is_new && is_kept) {
@@ -301,6 +311,13 @@ Task<CallToolResult> SubAgents::Impl::call(Self self, Json arguments) {
   self->run_ended.notify_all();
   co_await asio::this_coro::throw_if_cancelled(throws);
   auto result = result_of(value_or_throw(std::move(done)));
+  if (run->anew) {
+    result.content.emplace_back(TextContent{
+        .text = fmt::format("[The conversation of agent {} was not found: it began anew and knew nothing.]", run->id),
+        .annotations = {},
+        .meta = {},
+        .extra = {}});
+  }
   if (std::ranges::any_of(self->known(), [&](const auto& one) { return one.agent == run->id; })) {
     result.content.emplace_back(
         TextContent{.text = fmt::format("[This was agent {0}; \"resume\": \"{0}\" goes on with it.]", run->id),

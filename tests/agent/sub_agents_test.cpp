@@ -323,6 +323,41 @@ TEST_F(KeptSubAgent, WhatItUsedIsCountedOnceHoweverOftenItGoesOn) {
   });
 }
 
+TEST_F(KeptSubAgent, ThatWasKilledBeforeItSaidAnythingBeginsAnewUnderItsName) {
+  define("reviewer", "");
+  model->then(gives("reviewer", "look at the sky")).then(says("it is blue")).then(says("ok"));
+  run([&](Agent& agent) -> Task<void> {
+    (void)co_await agent.send({.text = "go"});
+    id = agent.id();
+  });
+  // The name of the file is kept before there is one.
+  const auto lost = read(files().at(id)).state.subs.at(0).id;
+  std::filesystem::remove(files().at(lost));
+  agent_options.resume = id;
+  host_options = empty_options();
+  host_options.config->home = (tree.path() / "home").string();
+  host_options.config->config_dir = (tree.path() / "home/.config/patchbay").string();
+  host_options.config->cwd = (tree.path() / "repo").string();
+  const auto again = [](const char* call) {
+    return calls({use(call, "agent", Json{{"prompt", "and?"}, {"resume", "reviewer-1"}})});
+  };
+  const auto answering = [](const ModelRequest& request) -> Task<ModelAnswer> {
+    co_return says(request.messages.size() > 1 ? "as I said" : "grey");
+  };
+  model->then(again("2")).then(answering).then(again("3")).then(answering).then(says("good"));
+  run([&](Agent& agent) -> Task<void> {
+    (void)co_await agent.send({.text = "and?"});
+    EXPECT_THAT(words(outcomes_of(*agent.messages().at(6)).at(0)),
+                AllOf(HasSubstr("grey"), HasSubstr("began anew"), HasSubstr("This was agent reviewer-1")));
+    EXPECT_THAT(words(outcomes_of(*agent.messages().at(8)).at(0)),
+                AllOf(HasSubstr("as I said"), Not(HasSubstr("began anew"))));
+  });
+  const auto subs = read(files().at(id)).state.subs;
+  ASSERT_THAT(subs, SizeIs(1));
+  EXPECT_NE(subs[0].id, lost);
+  EXPECT_TRUE(files().contains(subs[0].id));
+}
+
 TEST_F(KeptSubAgent, ThatWasKilledAtWorkIsRepairedWhenItGoesOn) {
   define("reviewer", "");
   model->then(gives("reviewer", "do it")).then(calls({use("a", "mcp__s__hang"), use("b", "mcp__s__look")}));

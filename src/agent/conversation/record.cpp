@@ -100,7 +100,11 @@ void applied(ConversationState& state, const MessagesReplaced& record) {
   state.deferred.clear();
 }
 void applied(ConversationState& state, const CallsDeferred& record) { state.deferred = record.ids; }
-void applied(ConversationState& state, const SubConversation& record) { state.subs.push_back(record); }
+void applied(ConversationState& state, const SubConversation& record) {
+  // One whose conversation was not found began another under its name.
+  std::erase_if(state.subs, [&](const SubConversation& one) { return one.agent == record.agent; });
+  state.subs.push_back(record);
+}
 void applied(ConversationState&, const ConversationOpened&) {}
 
 }  // namespace
