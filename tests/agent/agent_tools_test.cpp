@@ -185,6 +185,27 @@ TEST_F(AgentTools, FoundToolsAreLoadedAndTheSearchIsNoNews) {
   }
 }
 
+// R1: what is hidden takes nobody's place.
+TEST_F(AgentTools, ASearchFindsWhatItsAgentSeesHoweverMuchIsHidden) {
+  const auto hidden = std::make_shared<Server>("hidden", "1");
+  for (int i = 0; i < 8; ++i) {
+    hidden->add_tool({.name = "look_" + std::to_string(i), .description = "look look look"},
+                     [](RequestContext&, Json) -> Task<CallToolResult> { co_return text("no"); });
+  }
+  agent_options.sees_server = [](const std::string& server) { return server != "hidden"; };
+  run([&](Agent& agent) -> Task<void> {
+    host->add_server("hidden", hidden);
+    co_await host->begin(BeginWait::all);
+    const auto search = [&](Json arguments) -> Task<std::string> {
+      co_return text_of(co_await agent.model_tools().call("tool_search", std::move(arguments)));
+    };
+    const auto found = co_await search(Json{{"query", "look"}, {"max_results", 1}});
+    EXPECT_THAT(found, AllOf(HasSubstr("mcp__s__look"), Not(HasSubstr("mcp__hidden__"))));
+    EXPECT_THAT(co_await search(Json{{"query", "select:mcp__hidden__look_1"}}),
+                AllOf(HasSubstr("mcp__hidden__look_1"), Not(HasSubstr("look look"))));
+  });
+}
+
 TEST_F(AgentTools, AnotherModelIsAnsweredInItsOwnSpellingAndEachHasItsOwnPrefix) {
   agent_options.model_tools.tool_search = "true";
   model->then(calls({use("1", "tool_search", Json{{"query", "select:mcp__s__look"}})}))

@@ -14,13 +14,16 @@ constexpr std::size_t most_names = 50;
 
 }  // namespace
 
-ToolMatches match_tools(const Catalog& catalog, const ToolIndex& index, std::string_view query, std::size_t most) {
+ToolMatches match_tools(const Catalog& catalog, const ToolIndex& index, std::string_view query, std::size_t most,
+                        const std::function<bool(const std::string& server)>& sees_server) {
   ToolMatches out;
   query = trim(query);
   most = std::clamp<std::size_t>(most, 1, ToolIndexBounds::results);
+  const auto is_there = [&](const CatalogEntry* entry) {
+    return is_for_model(*entry->tool) && (!sees_server || sees_server(entry->server));
+  };
   const auto add = [&](const CatalogEntry* entry) {
-    if (is_for_model(*entry->tool) && std::ranges::find(out.tools, entry) == out.tools.end())
-      out.tools.push_back(entry);
+    if (is_there(entry) && std::ranges::find(out.tools, entry) == out.tools.end()) out.tools.push_back(entry);
   };
   if (!query.starts_with(selection)) {
     // A name that is written out is meant, whatever else has its words.
@@ -38,7 +41,7 @@ ToolMatches match_tools(const Catalog& catalog, const ToolIndex& index, std::str
     if (name.empty()) continue;
     const auto found = catalog.find(name);
     const auto* entry = std::get_if<const CatalogEntry*>(&found);
-    if (entry && is_for_model(*(*entry)->tool)) {
+    if (entry && is_there(*entry)) {
       add(*entry);
     } else {
       out.unknown.emplace_back(cut_utf8(name, 200));

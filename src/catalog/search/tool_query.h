@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,7 +20,8 @@ struct ToolMatches {
 };
 
 // `most` is at least 1 and at most ToolIndexBounds::results; the names of a selection are not counted by it. Tools
-// that are not for models are left out.
-ToolMatches match_tools(const Catalog& catalog, const ToolIndex& index, std::string_view query, std::size_t most);
+// that are not for models are left out, and those of servers that whoever asks does not see.
+ToolMatches match_tools(const Catalog& catalog, const ToolIndex& index, std::string_view query, std::size_t most,
+                        const std::function<bool(const std::string& server)>& sees_server = {});
 
 }  // namespace patchbay

@@ -213,8 +213,7 @@ CallToolResult ModelTools::Impl::search(const Json& arguments) {
   const auto query = text_argument(arguments, "query", true);
   const auto most = count_argument(arguments, "max_results", usual_results);
   const auto catalog = host_.catalog();
-  auto matches = match_tools(*catalog, indexes_.of(catalog), query, most);
-  std::erase_if(matches.tools, [&](const CatalogEntry* entry) { return !sees(entry->server); });
+  auto matches = match_tools(*catalog, indexes_.of(catalog), query, most, options_.sees_server);
   auto answer = found_tools(matches, seen_status(), options_.api);
   load(matches.tools);
   return answer;
