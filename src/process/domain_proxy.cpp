@@ -234,6 +234,7 @@ struct DomainProxy::Connection : std::enable_shared_from_this<Connection> {
   static Task<std::size_t> receive(tcp::socket& from, asio::mutable_buffer room);
 };
 
+  bool leads_here(const std::string& address, const DomainTarget& target) const;
 // False when nobody is there any more.
 Task<bool> DomainProxy::Connection::send(tcp::socket& to, std::string_view bytes) {
   error_code failed;
@@ -305,6 +306,16 @@ Task<bool> DomainProxy::Connection::connect(Self self, DomainTarget target) {
     co_return false;
   }
   Addresses found;
+// Whether this is one of this machine's own addresses, of those that look like anybody's, and the list does not name
+// it. Only the kernel knows, once it is connected.
+bool DomainProxy::Connection::leads_here(const std::string& address, const DomainTarget& target) const {
+  error_code failed;
+  const auto from = far.local_endpoint(failed).address();
+  if (failed || from != far.remote_endpoint(failed).address()) return false;
+  const auto named = domain_target(address, target.port);
+  return !named || (address_kind(named->host) == AddressKind::common && !is_listed(state->options.access, *named));
+}
+
   if (address_kind(target.host)) {
     found = {target.host};
   } else {
@@ -342,6 +353,11 @@ Task<bool> DomainProxy::Connection::connect(Self self, DomainTarget target) {
     why = connected.error().message();
   }
   if (why.empty() && !refused.empty()) {
+    if (connected && self->leads_here(address, target)) {
+      self->far.close(failed);
+      if (refused.empty()) refused = address;
+      continue;
+    }
     co_await refuse(self, target, near_address_text(access, target, refused));
   } else {
     co_await answer(self, 502, fmt::format("{} cannot be reached: {}", to_text(target), why));

@@ -71,7 +71,7 @@ std::string_view where(AddressKind kind) noexcept {
     case AddressKind::other_special:
       return "a reserved address";
     case AddressKind::common:
-      break;
+      return "an address of this machine";  // elsewhere it would be allowed
   }
   return "which cannot be judged";
 }
@@ -172,10 +172,10 @@ std::string not_listed_text(const DomainAccess& access, const DomainTarget& targ
 
 std::string near_address_text(const DomainAccess& access, const DomainTarget& target, std::string_view address) {
   const auto canonical = canonical_host(address).value_or("?");
-  const auto kind = address_kind(canonical).value_or(AddressKind::common);
+  const auto kind = address_kind(canonical);
   return fmt::format("the sandbox of \"{}\" does not allow {}, because it is at {}, {}; to allow it, add \"{}\" to {}",
-                     access.server, to_text(target), canonical, where(kind), rule_for(canonical, target.port),
-                     access.setting);
+                     access.server, to_text(target), canonical, kind ? where(*kind) : "which cannot be judged",
+                     rule_for(canonical, target.port), access.setting);
 }
 
 }  // namespace patchbay

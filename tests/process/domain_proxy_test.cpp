@@ -2,6 +2,9 @@
 // whom it connects to, where a request ends, what each thing may cost, and that nothing of it is left.
 #include "process/domain_proxy.h"
 
+#include <arpa/inet.h>
+#include <sched.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -10,6 +13,7 @@
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <thread>
 
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/ip/tcp.hpp>
@@ -19,11 +23,13 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <net/if.h>
 
 #include "base/offload.h"
 #include "base/scope.h"
 #include "base/timeout.h"
 #include "support/beside.h"
+#include "support/capability.h"
 #include "support/loop.h"
 #include "support/manual_clock.h"
 #include "support/scripted_server.h"
@@ -270,6 +276,55 @@ TEST(DomainProxyTest, WhatFollowsARequestIsForNobody) {
   run_task([&]() -> Task<void> {
     Scene scene(co_await asio::this_coro::executor, {at("api.test", server), at("127.0.0.1", server)}, here);
     const auto url = "http://" + at("api.test", server) + "/";
+// A network of this thread's own, whose loopback has this address as well.
+bool own_network_with(const char* address) {
+  if (::unshare(CLONE_NEWNET) != 0) return false;
+  const Fd socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  for (const auto& [name, value] : {std::pair("lo", "127.0.0.1"), std::pair("lo:1", address)}) {
+    ifreq wish{};
+    std::strcpy(wish.ifr_name, name);
+    sockaddr_in to{};
+    to.sin_family = AF_INET;
+    ::inet_pton(AF_INET, value, &to.sin_addr);
+    std::memcpy(&wish.ifr_addr, &to, sizeof to);
+    if (::ioctl(socket.get(), SIOCSIFADDR, &wish) != 0) return false;
+    std::strcpy(wish.ifr_name, name);
+    wish.ifr_flags = IFF_UP | IFF_RUNNING;
+    if (::ioctl(socket.get(), SIOCSIFFLAGS, &wish) != 0) return false;
+  }
+  return true;
+}
+
+TEST(DomainProxyTest, AListedNameThatComesToThisMachineByItsPublicAddressIsRefused) {
+  NEEDS(root);
+  NEEDS(namespaces);
+  // The network of a thread ends with it.
+  std::thread([] {
+    ASSERT_TRUE(own_network_with("8.8.4.4")) << std::strerror(errno);
+    std::string heard;
+    {
+      ScriptedServer server([&](ScriptConnection& connection) { heard += connection.read_exactly(1); },
+                            {.address = "8.8.4.4"});
+      run_task([&]() -> Task<void> {
+        const auto executor = co_await asio::this_coro::executor;
+        const auto target = at("api.test", server);
+        Scene scene(executor, {target}, {{"api.test", {"8.8.4.4"}}});
+        EXPECT_THAT(
+            co_await scene.ask(connect_to(target) + "secret"),
+            AllOf(StartsWith("HTTP/1.1 403 "), HasSubstr("because it is at 8.8.4.4, an address of this machine"),
+                  HasSubstr("add \"" + at("8.8.4.4", server) + "\" to")));
+        EXPECT_EQ(scene.told.size(), 1u);
+        // Who lists the address means it.
+        Scene named(executor, {target, at("8.8.4.4", server)}, scene.names);
+        for (const auto& one : {target, at("8.8.4.4", server)}) {
+          EXPECT_THAT(co_await named.ask(connect_to(one) + "x"), StartsWith("HTTP/1.1 200 "));
+        }
+      });
+    }
+    EXPECT_EQ(heard, "xx");
+  }).join();
+}
+
     const std::string second = "GET http://evil.test/ HTTP/1.1\r\nHost: evil.test\r\n\r\n";
     for (const auto& first : {"GET " + url + " HTTP/1.1\r\nConnection: keep-alive\r\n\r\n",
                               "POST " + url + " HTTP/1.1\r\nContent-Length: 3\r\n\r\nabc",
