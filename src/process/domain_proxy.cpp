@@ -209,6 +209,13 @@ struct DomainProxy::Connection : std::enable_shared_from_this<Connection> {
     silence.cancel();
   }
 
+  // The same when one of them broke off: the other must not take what it has for the whole.
+  void reset() {
+    error_code ignored;
+    for (auto* socket : {&client, &far}) socket->set_option(tcp::socket::linger(true, 0), ignored);
+    close();
+  }
+
   // Closes both when no byte has come from either for long.
   void watch() {
     const auto now = loop_clock(state->executor).now();
@@ -227,14 +234,14 @@ struct DomainProxy::Connection : std::enable_shared_from_this<Connection> {
   static Task<void> answer(Self self, int status, std::string line);
   static Task<void> refuse(Self self, DomainTarget target, std::string line);
   static Task<Result<Addresses>> look_up(Self self, std::string name);
+  bool leads_here(const std::string& address, const DomainTarget& target) const;
   static Task<bool> connect(Self self, DomainTarget target);
   static Task<void> relay(Self self, tcp::socket& from, tcp::socket& to, std::string first);
   static Task<void> send_body(Self self, ProxyRequest request);
   static Task<bool> send(tcp::socket& to, std::string_view bytes);
-  static Task<std::size_t> receive(tcp::socket& from, asio::mutable_buffer room);
+  static Task<std::optional<std::size_t>> receive(tcp::socket& from, asio::mutable_buffer room);
 };
 
-  bool leads_here(const std::string& address, const DomainTarget& target) const;
 // False when nobody is there any more.
 Task<bool> DomainProxy::Connection::send(tcp::socket& to, std::string_view bytes) {
   error_code failed;
@@ -242,11 +249,12 @@ Task<bool> DomainProxy::Connection::send(tcp::socket& to, std::string_view bytes
   co_return !failed;
 }
 
-// 0: the end.
-Task<std::size_t> DomainProxy::Connection::receive(tcp::socket& from, asio::mutable_buffer room) {
+// 0: the end; nothing: it broke off.
+Task<std::optional<std::size_t>> DomainProxy::Connection::receive(tcp::socket& from, asio::mutable_buffer room) {
   error_code failed;
   const auto length = co_await from.async_read_some(room, asio::redirect_error(asio::use_awaitable, failed));
-  co_return failed ? 0 : length;
+  if (failed == asio::error::eof) co_return 0u;
+  co_return failed ? std::nullopt : std::optional(length);
 }
 
 // Empty when it did not come whole; Errc::limit when it is too long.
@@ -254,7 +262,7 @@ Task<std::string> DomainProxy::Connection::read_head(Self self) {
   std::string head;
   std::array<char, 4096> room;
   for (;;) {
-    const auto length = co_await receive(self->client, asio::buffer(room));
+    const auto length = (co_await receive(self->client, asio::buffer(room))).value_or(0);
     if (length == 0) co_return std::string();
     const auto from = head.size() < 3 ? 0 : head.size() - 3;
     head.append(room.data(), length);
@@ -276,7 +284,7 @@ Task<void> DomainProxy::Connection::answer(Self self, int status, std::string li
     of->client.shutdown(tcp::socket::shutdown_send, ignored);
     std::array<char, 4096> room;
     for (std::size_t ignored_bytes = 0; ignored_bytes < most_ignored;) {
-      const auto length = co_await receive(of->client, asio::buffer(room));
+      const auto length = (co_await receive(of->client, asio::buffer(room))).value_or(0);
       if (length == 0) break;
       ignored_bytes += length;
     }
@@ -298,14 +306,6 @@ Task<Result<Addresses>> DomainProxy::Connection::look_up(Self self, std::string 
   co_return looked;
 }
 
-// True when it is connected; otherwise the client has its answer.
-Task<bool> DomainProxy::Connection::connect(Self self, DomainTarget target) {
-  const auto& access = self->state->options.access;
-  if (!is_listed(access, target)) {
-    co_await refuse(self, target, not_listed_text(access, target));
-    co_return false;
-  }
-  Addresses found;
 // Whether this is one of this machine's own addresses, of those that look like anybody's, and the list does not name
 // it. Only the kernel knows, once it is connected.
 bool DomainProxy::Connection::leads_here(const std::string& address, const DomainTarget& target) const {
@@ -316,6 +316,14 @@ bool DomainProxy::Connection::leads_here(const std::string& address, const Domai
   return !named || (address_kind(named->host) == AddressKind::common && !is_listed(state->options.access, *named));
 }
 
+// True when it is connected; otherwise the client has its answer.
+Task<bool> DomainProxy::Connection::connect(Self self, DomainTarget target) {
+  const auto& access = self->state->options.access;
+  if (!is_listed(access, target)) {
+    co_await refuse(self, target, not_listed_text(access, target));
+    co_return false;
+  }
+  Addresses found;
   if (address_kind(target.host)) {
     found = {target.host};
   } else {
@@ -345,6 +353,11 @@ bool DomainProxy::Connection::leads_here(const std::string& address, const Domai
     };
     auto connected = co_await as_result(with_timeout(connecting(self->far, {ip, target.port}),
                                                      as_duration(self->limits.connect_time), "it does not answer"));
+    if (connected && self->leads_here(address, target)) {
+      self->far.close(failed);
+      if (refused.empty()) refused = address;
+      continue;
+    }
     if (connected) {
       self->far.set_option(tcp::no_delay(true), failed);
       co_return true;
@@ -353,11 +366,6 @@ bool DomainProxy::Connection::leads_here(const std::string& address, const Domai
     why = connected.error().message();
   }
   if (why.empty() && !refused.empty()) {
-    if (connected && self->leads_here(address, target)) {
-      self->far.close(failed);
-      if (refused.empty()) refused = address;
-      continue;
-    }
     co_await refuse(self, target, near_address_text(access, target, refused));
   } else {
     co_await answer(self, 502, fmt::format("{} cannot be reached: {}", to_text(target), why));
@@ -372,16 +380,17 @@ Task<void> DomainProxy::Connection::relay(Self self, tcp::socket& from, tcp::soc
   first = std::string();
   while (good) {
     const auto length = co_await receive(from, asio::buffer(room));
-    if (length == 0) break;
+    if (!length) co_return self->reset();
+    if (*length == 0) break;
     self->saw_byte();
-    good = co_await send(to, std::string_view(room).substr(0, length));
+    good = co_await send(to, std::string_view(room).substr(0, *length));
     self->saw_byte();
   }
   error_code ignored;
   if (good) {
     to.shutdown(tcp::socket::shutdown_send, ignored);
   } else {
-    self->close();
+    self->reset();
   }
 }
 
@@ -399,15 +408,16 @@ Task<void> DomainProxy::Connection::send_body(Self self, ProxyRequest request) {
   while (!is_over()) {
     if (now.empty()) {
       const auto length = co_await receive(self->client, asio::buffer(room));
-      if (length == 0) co_return self->close();  // in the middle: the far side must not take it for the whole
+      // In the middle: the far side must not take it for the whole.
+      if (!length || *length == 0) co_return self->reset();
       self->saw_byte();
-      now = std::string_view(room).substr(0, length);
+      now = std::string_view(room).substr(0, *length);
     }
     const auto part =
         chunked ? chunks.take(now) : std::optional<std::size_t>(std::min<std::uint64_t>(left, now.size()));
     if (!part) co_return self->close();
     if (!chunked) left -= *part;
-    if (!co_await send(self->far, now.substr(0, *part))) co_return self->close();
+    if (!co_await send(self->far, now.substr(0, *part))) co_return self->reset();
     now.remove_prefix(*part);
   }
 }

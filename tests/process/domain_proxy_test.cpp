@@ -175,6 +175,41 @@ TEST(DomainProxyTest, AnEndOfOneSideIsHandedOn) {
   });
 }
 
+// An answer may have no other mark of its end.
+TEST(DomainProxyTest, AResetOfOneSideIsNoEndOfTheOther) {
+  test::Signal reset_here;
+  ScriptedServer server([&](ScriptConnection& connection) {
+    if (connection.read_exactly(1) == "r") {
+      std::array<char, 1> byte{};
+      EXPECT_EQ(::recv(connection.fd(), byte.data(), byte.size(), 0), -1);
+      EXPECT_EQ(errno, ECONNRESET);
+      reset_here.set();
+      return;
+    }
+    connection.write("half");
+    connection.read_exactly(1);
+    connection.reset();
+  });
+  run_task([&]() -> Task<void> {
+    Scene scene(co_await asio::this_coro::executor, {at("127.0.0.1", server)});
+    auto socket = co_await scene.dial();
+    co_await Scene::write(socket, connect_to(at("127.0.0.1", server)) + "x");
+    EXPECT_THAT(co_await Scene::read(socket, "half"), EndsWith("half"));
+    co_await Scene::write(socket, "y");
+    std::array<char, 16> room;
+    error_code failed;
+    co_await socket.async_read_some(asio::buffer(room), asio::redirect_error(asio::use_awaitable, failed));
+    EXPECT_EQ(failed, asio::error::connection_reset);
+
+    auto breaks = co_await scene.dial();
+    co_await Scene::write(breaks, connect_to(at("127.0.0.1", server)) + "r");
+    EXPECT_THAT(co_await Scene::read(breaks, "\r\n\r\n"), StartsWith("HTTP/1.1 200 "));
+    breaks.set_option(tcp::socket::linger(true, 0));
+    breaks.close();
+    co_await until([&] { return reset_here.is_set(); });
+  });
+}
+
 TEST(DomainProxyTest, APlainRequestGoesToItsUrlWhateverHostSays) {
   ScriptedServer server([](ScriptConnection& connection) {
     const auto request = connection.read_request();
@@ -241,41 +276,6 @@ TEST(DomainProxyTest, AListedNameThatComesToAnAddressNearUsIsRefused) {
   });
 }
 
-TEST(DomainProxyTest, ANameIsLookedUpOnceForEachConnection) {
-  ScriptedServer server([](ScriptConnection& connection) { connection.finish(); });
-  run_task([&]() -> Task<void> {
-    Scene scene(co_await asio::this_coro::executor, {at("api.test", server), at("127.0.0.1", server)}, here);
-    EXPECT_THAT(co_await scene.ask(connect_to(at("api.test", server))), StartsWith("HTTP/1.1 200 "));
-    EXPECT_THAT(scene.asked, ElementsAre("api.test"));
-    // It comes to another address now, which is judged anew.
-    scene.names["api.test"] = {"169.254.169.254"};
-    EXPECT_THAT(co_await scene.ask(connect_to(at("api.test", server))), StartsWith("HTTP/1.1 403 "));
-    EXPECT_EQ(server.connections(), 1);
-  });
-}
-
-TEST(DomainProxyTest, WhatFollowsARequestIsForNobody) {
-  std::mutex mutex;
-  std::vector<std::string> seen;
-  ScriptedServer server([&](ScriptConnection& connection) {
-    const auto head = connection.read_until("\r\n\r\n");
-    // All that comes before the answer.
-    std::string body;
-    if (head.contains("Content-Length")) body = connection.read_exactly(3);
-    if (head.contains("chunked")) body = connection.read_until("0\r\n\r\n");
-    connection.write("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
-    connection.finish();
-    std::string more;
-    try {
-      for (;;) more += connection.read_exactly(1);
-    } catch (const ScriptConnection::Ended&) {
-    }
-    const std::lock_guard lock(mutex);
-    seen.push_back(body + "|" + more);
-  });
-  run_task([&]() -> Task<void> {
-    Scene scene(co_await asio::this_coro::executor, {at("api.test", server), at("127.0.0.1", server)}, here);
-    const auto url = "http://" + at("api.test", server) + "/";
 // A network of this thread's own, whose loopback has this address as well.
 bool own_network_with(const char* address) {
   if (::unshare(CLONE_NEWNET) != 0) return false;
@@ -325,6 +325,41 @@ TEST(DomainProxyTest, AListedNameThatComesToThisMachineByItsPublicAddressIsRefus
   }).join();
 }
 
+TEST(DomainProxyTest, ANameIsLookedUpOnceForEachConnection) {
+  ScriptedServer server([](ScriptConnection& connection) { connection.finish(); });
+  run_task([&]() -> Task<void> {
+    Scene scene(co_await asio::this_coro::executor, {at("api.test", server), at("127.0.0.1", server)}, here);
+    EXPECT_THAT(co_await scene.ask(connect_to(at("api.test", server))), StartsWith("HTTP/1.1 200 "));
+    EXPECT_THAT(scene.asked, ElementsAre("api.test"));
+    // It comes to another address now, which is judged anew.
+    scene.names["api.test"] = {"169.254.169.254"};
+    EXPECT_THAT(co_await scene.ask(connect_to(at("api.test", server))), StartsWith("HTTP/1.1 403 "));
+    EXPECT_EQ(server.connections(), 1);
+  });
+}
+
+TEST(DomainProxyTest, WhatFollowsARequestIsForNobody) {
+  std::mutex mutex;
+  std::vector<std::string> seen;
+  ScriptedServer server([&](ScriptConnection& connection) {
+    const auto head = connection.read_until("\r\n\r\n");
+    // All that comes before the answer.
+    std::string body;
+    if (head.contains("Content-Length")) body = connection.read_exactly(3);
+    if (head.contains("chunked")) body = connection.read_until("0\r\n\r\n");
+    connection.write("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
+    connection.finish();
+    std::string more;
+    try {
+      for (;;) more += connection.read_exactly(1);
+    } catch (const ScriptConnection::Ended&) {
+    }
+    const std::lock_guard lock(mutex);
+    seen.push_back(body + "|" + more);
+  });
+  run_task([&]() -> Task<void> {
+    Scene scene(co_await asio::this_coro::executor, {at("api.test", server), at("127.0.0.1", server)}, here);
+    const auto url = "http://" + at("api.test", server) + "/";
     const std::string second = "GET http://evil.test/ HTTP/1.1\r\nHost: evil.test\r\n\r\n";
     for (const auto& first : {"GET " + url + " HTTP/1.1\r\nConnection: keep-alive\r\n\r\n",
                               "POST " + url + " HTTP/1.1\r\nContent-Length: 3\r\n\r\nabc",
