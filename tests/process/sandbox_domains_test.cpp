@@ -1,7 +1,9 @@
 // N5: a server whose sandbox lists domains, with real processes: programs that honour a proxy reach what is listed and
 // nothing else, programs that honour none have no network; what a hostile server tries from inside; what is said where
 // a network of its own cannot be had; and that nothing is left when the host stops or dies.
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 
 #include <filesystem>
 #include <fstream>
@@ -10,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include "base/as_result.h"
+#include "base/fd.h"
 #include "host/start/sandbox_start.h"
 #include "process/children.h"
 #include "process/process.h"
@@ -49,6 +52,23 @@ void answer_everything(ScriptConnection& connection) {
     if (request.field("Connection") == "close") return connection.finish();
   }
 }
+
+// Somebody listens there.
+class SocketFile {
+ public:
+  explicit SocketFile(std::string path)
+      : path_(std::move(path)), fd_(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    sockaddr_un address{.sun_family = AF_UNIX, .sun_path = {}};
+    path_.copy(address.sun_path, sizeof address.sun_path - 1);
+    EXPECT_EQ(::bind(fd_.get(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0) << path_;
+    EXPECT_EQ(::listen(fd_.get(), 8), 0);
+  }
+  const std::string& path() const noexcept { return path_; }
+
+ private:
+  std::string path_;
+  Fd fd_;
+};
 
 class SandboxedDomains : public testing::Test {
  protected:
@@ -183,6 +203,47 @@ print("own")' > reached 2>&1;)",
   house.tree.file("home/.config/patchbay/config.json", server_file({{"fake", std::move(open)}}));
   EXPECT_EQ(run({"tools"}).code, 0);
   EXPECT_THAT(got("reached"), AllOf(HasSubstr("shell\ncurl\npython\nnode\n"), EndsWith("all\n")));
+}
+
+// Who listens there acts for whoever asks, in the network of all.
+TEST_F(SandboxedDomains, SocketsOfOthersAreHiddenUnlessTheyAreListed) {
+  const test::TemporaryDirectory run_folder;
+  const SocketFile bus(run_folder.path() + "/bus"), other(run_folder.path() + "/other");
+  house.tree.directory("home/.local/state/patchbay/session");
+  fs::create_directory(run_folder.path() + "/patchbay");
+  fs::permissions(run_folder.path() + "/patchbay", fs::perms::owner_all);
+  const SocketFile ours(run_folder.path() + "/patchbay/s.sock");
+  const SocketFile kept(house.home() + "/.local/state/patchbay/session/s.sock");
+  const std::string attempts = "python3 -c '\nimport socket\nfor path in [\"" + bus.path() + "\", \"" + other.path() +
+                               "\", \"" + ours.path() + "\", \"" + kept.path() + R"("]:
+    try:
+        socket.socket(socket.AF_UNIX).connect(path)
+        print("through", path)
+    except OSError:
+        pass
+print("all")
+' > reached 2>&1;)";
+  const auto tries = [&](Json one) {
+    one["env"]["XDG_RUNTIME_DIR"] = run_folder.path();
+    house.tree.file("home/.config/patchbay/config.json", server_file({{"fake", std::move(one)}}));
+    auto with = options();
+    with.env["XDG_RUNTIME_DIR"] = run_folder.path();
+    const auto result = test::run_program({test::built("patchbay"), "tools"}, with);
+    EXPECT_EQ(result.code, 0) << result.err;
+    return got("reached");
+  };
+  auto domains = entry(attempts, listed());
+  EXPECT_EQ(tries(domains), "all\n");
+  auto none = domains;
+  none["sandbox"]["network"] = "none";
+  EXPECT_EQ(tries(none), "all\n");
+  auto listing = domains;
+  listing["sandbox"]["write"] = Json::array({".", other.path()});
+  EXPECT_EQ(tries(listing), "through " + other.path() + "\nall\n");
+  auto open = domains;
+  open.erase("sandbox");
+  EXPECT_EQ(tries(open), "through " + bus.path() + "\nthrough " + other.path() + "\nthrough " + ours.path() +
+                             "\nthrough " + kept.path() + "\nall\n");
 }
 
 TEST_F(SandboxedDomains, AProxyOfTheEntryDoesNotLeadAroundOurs) {

@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -72,6 +73,42 @@ FileWish file_wish(const SandboxPolicy& policy, const SandboxPlaces& places, con
   if (std::ranges::find(policy.read, "/") != policy.read.end()) return out;
   for (const auto& path : system_read_places()) out.read.push_back(real_or_same(path));
   if (!program.empty()) out.read.push_back(real_or_same(program));
+  return out;
+}
+
+// Arguments of bubblewrap that hide sockets in the file system: who reaches one has others act for him, with their
+// network. What the server needs, or is listed, stays, but for our own sessions.
+std::vector<std::string> hidden_sockets(const SandboxPolicy& policy, const SandboxPlaces& places,
+                                        const VariableLookup& variables, const std::string& program) {
+  std::vector<std::string> needed = policy.read;
+  needed.insert(needed.end(), policy.write.begin(), policy.write.end());
+  needed.insert(needed.end(), {real_or_same(places.directory), real_or_same(places.home), real_or_same(program)});
+  std::vector<std::string> done;
+  std::vector<std::string> out;
+  const auto hide = [&](const std::string& path, bool ours) {
+    if (!path.starts_with('/')) return;
+    auto real = real_or_same(path);
+    const auto has = [&](const std::string& one) { return is_within(one, real); };
+    const auto hidden = [&](const std::string& one) { return is_within(real, one); };
+    const auto kind = kind_of(real);
+    if (real == "/" || (kind != PathKind::folder && kind != PathKind::file)) return;
+    if (std::ranges::any_of(done, hidden) || (!ours && std::ranges::any_of(needed, has))) return;
+    if (kind == PathKind::folder) {
+      out.insert(out.end(), {"--tmpfs", real});
+    } else {
+      out.insert(out.end(), {"--bind", "/dev/null", real});
+    }
+    done.push_back(std::move(real));
+  };
+  auto run_folders = std::vector{fmt::format("/run/user/{}", ::geteuid())};
+  if (auto run = variables("XDG_RUNTIME_DIR"); run && !run->empty()) run_folders.push_back(std::move(*run));
+  for (const auto& run : run_folders) {
+    hide(run, false);
+    hide(run + "/patchbay", true);
+    hide(run + "/bus", false);
+  }
+  if (const auto state = state_folder(variables); !state.empty()) hide(state + "/session", true);
+  for (const auto* path : {"/run/dbus", "/run/systemd/resolve", "/run/docker.sock", "/run/podman"}) hide(path, false);
   return out;
 }
 
@@ -193,7 +230,12 @@ Result<SandboxStart> plan_sandbox(const std::string& name, const SandboxLevels& 
                                                    : "it would reach more than the domains that it may reach",
                                           why));
   }
-  out.confinement = std::make_shared<const Confinement>(confinement(policy, machine, files, name));
+  auto made = confinement(policy, machine, files, name);
+  if (!made.front.empty() && policy.network != SandboxNetwork::any) {
+    const auto hidden = hidden_sockets(policy, places, variables, program);
+    made.front.insert(made.front.end() - 1, hidden.begin(), hidden.end());  // "--" stays the last
+  }
+  out.confinement = std::make_shared<const Confinement>(std::move(made));
   out.explain = [policy = std::move(policy), state = out.state, keys = wish.denied](std::string_view text) {
     return refusal_text(refusal_in(text, policy, state, keys));
   };
