@@ -54,6 +54,7 @@ Task<bool> Agent::Impl::shorten(Self self, bool summarise, Wanted wanted) {
       if (self->ending_ != Ending::none) throw self->why_ended();
       std::string summary;
       if (asked) {
+        for (const auto& warning : asked->warnings) self->notice(warning);
         co_await self->conversation_->add_usage(asked->usage);
         summary = std::string(cut_utf8(trim(text_of(asked->message)), longest_summary));
       }

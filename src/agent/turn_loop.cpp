@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "agent/agent_impl.h"
+#include "agent/conversation/usage_sum.h"
 #include "agent/fit_request.h"
 #include "agent/system_text.h"
 #include "base/clock.h"
@@ -50,14 +51,6 @@ Result<Json> structured_of(const std::string& text, const Json& wanted) {
   if (!problems || problems->empty()) return value;
   return fail(Errc::invalid_argument,
               fmt::format("at \"{}\": {}", problems->front().instance_path, problems->front().message));
-}
-
-void add(ModelUsage& sum, const ModelUsage& one) {
-  sum.input += one.input;
-  sum.cache_read += one.cache_read;
-  sum.cache_written += one.cache_written;
-  sum.output += one.output;
-  if (!one.cache_miss.empty()) sum.cache_miss = one.cache_miss;
 }
 
 // Servers of the program that are offered under bare names are as good as its own tools: they come first, and what a

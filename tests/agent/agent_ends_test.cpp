@@ -147,7 +147,9 @@ TEST_F(AgentScene, AFullContextMakesTheConversationShorter) {
         .then(says("ok"));
   }
   const auto full = says("", ModelStop::context_full);
-  model->then(full).then(full).then(says("we looked four times")).then(says("going on"));
+  auto summary = says("we looked four times");
+  summary.warnings = {"the parser is switched off"};
+  model->then(full).then(full).then(summary).then(says("going on"));
   run([&](Agent& agent) -> Task<void> {
     for (int i = 0; i < 4; ++i) (void)co_await agent.send({.text = "look"});
     const auto before = agent.messages().size();
@@ -156,9 +158,14 @@ TEST_F(AgentScene, AFullContextMakesTheConversationShorter) {
     EXPECT_LT(agent.messages().size(), before);
     EXPECT_THAT(text_of(*agent.messages().front()), HasSubstr("we looked four times"));
     EXPECT_THAT(text_of(*model->requests.back().messages.back()), HasSubstr("what did we do?"));
-    bool told = false;
-    for (const auto& event : events) told |= std::holds_alternative<AgentCompacted>(event.what);
+    bool told = false, warned = false;
+    for (const auto& event : events) {
+      told |= std::holds_alternative<AgentCompacted>(event.what);
+      const auto* notice = std::get_if<AgentNotice>(&event.what);
+      warned |= notice != nullptr && notice->text == "the parser is switched off";
+    }
     EXPECT_TRUE(told);
+    EXPECT_TRUE(warned);
   });
 }
 

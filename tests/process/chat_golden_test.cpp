@@ -181,14 +181,16 @@ TEST_F(ChatGolden, AFormOnASmallScreen) {
 }
 
 TEST_F(ChatGolden, AServerAsksForTextOfTheModel) {
-  ChatScene scene(*house, "sampling",
-                  scripted(R"({"when": "say something", "text": "Something. \u001b[2JAnd more."},
+  ChatScene scene(
+      *house, "sampling",
+      scripted(
+          R"({"when": "say something", "text": "Something. \u001b[2JAnd more.", "usage": {"input": 1200, "output": 7}},
                               {"when": "first", "calls": [{"name": "mcp__fix__ask_sample", "input": {}}]},
                               {"text": "It has its text."},
                               {"when": "second", "calls": [{"name": "mcp__fix__ask_sample", "input": {}}]},
                               {"text": "It has none."})",
-                           {"--allowedTools", "mcp__fix__ask_sample", "--mcp-config", server("fix", "scenario")}),
-                  80, 45);
+          {"--allowedTools", "mcp__fix__ask_sample", "--mcp-config", server("fix", "scenario")}),
+      80, 45);
   ASSERT_TRUE(scene.begins());
   scene.enter("first");
   ASSERT_TRUE(scene.shows("[y/n]"));
@@ -197,6 +199,9 @@ TEST_F(ChatGolden, AServerAsksForTextOfTheModel) {
   ASSERT_TRUE(scene.shows("It has its text."));
   ASSERT_TRUE(scene.lacks("Working"));
   scene.picture("it was allowed");
+  scene.enter("/cost");
+  ASSERT_TRUE(scene.shows("since the start"));
+  scene.picture("what it cost");
   // A yes is for once.
   scene.enter("second");
   ASSERT_TRUE(scene.becomes([&] { return scene.everything().ends_with("[y/n]\n"); }));

@@ -172,7 +172,12 @@ TEST(ChatWords, Numbers) {
   EXPECT_EQ(grouped(1'234'567), "1,234,567");
   EXPECT_EQ(progress_text("look", std::chrono::seconds(5), Progress{.progress = 1, .total = 3.0, .message = "a\nb"}),
             "look 5 s  1/3  a b");
-  EXPECT_THAT(cost_lines({.input = 1200, .cache_miss = "the tools changed"}),
+  EXPECT_THAT(cost_lines({}, {}), Not(Contains(HasSubstr("servers"))));
+  EXPECT_THAT(cost_lines({.input = 1200}, {.input = 30, .cache_read = 4, .output = 5}),
+              AllOf(Contains(HasSubstr("1,200  read by the model, not from its cache")),
+                    Contains(HasSubstr("servers asked the model for")), Contains(HasSubstr("34  read by the model")),
+                    Contains(HasSubstr("5  written by the model"))));
+  EXPECT_THAT(cost_lines({.input = 1200, .cache_miss = "the tools changed"}, {}),
               AllOf(Contains(HasSubstr("1,200  read by the model")), Contains(HasSubstr("the tools changed"))));
   AgentContext context{.limit = 1000, .system = 100, .messages = 50};
   context.tools.push_back({.server = "files", .tools = {{"read", 30}, {"write", 20}}, .deferred = 4});

@@ -8,6 +8,7 @@
 #include <patchbay/json.h>
 
 #include "agent/conversation/message_json.h"
+#include "agent/conversation/usage_sum.h"
 #include "text/clean_text.h"
 
 namespace patchbay {
@@ -69,14 +70,6 @@ bool is_said(const ModelMessage& message) {
   return message.role == Role::user && std::ranges::any_of(message.parts, [](const ModelPart& part) {
            return std::holds_alternative<ModelText>(part) || std::holds_alternative<ModelImage>(part);
          });
-}
-
-void add(ModelUsage& to, const ModelUsage& more) {
-  to.input += more.input;
-  to.cache_read += more.cache_read;
-  to.cache_written += more.cache_written;
-  to.output += more.output;
-  if (!more.cache_miss.empty()) to.cache_miss = more.cache_miss;
 }
 
 void applied(ConversationState& state, const MessageAdded& record) {

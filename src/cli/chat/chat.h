@@ -130,6 +130,7 @@ class Chat {
   std::size_t interrupts_ = 0;
   Spawned doing_;                      // what at_once() does
   std::string connecting_;             // the server that /connect waits for
+  ModelUsage for_servers_;             // of what the model wrote for servers since the start
   std::string for_model_;              // what the person's own commands printed, for the next message
   std::vector<std::string> kept_ids_;  // of the list that was shown last
 

@@ -51,7 +51,7 @@ Task<void> Chat::command(Slash command, std::string rest) {
       break;
     case Slash::cost:
       if (!agent_) co_return no_model();
-      show(cost_lines(agent_->usage()));
+      show(cost_lines(agent_->usage(), for_servers_));
       break;
     case Slash::context:
       if (!agent_) co_return no_model();

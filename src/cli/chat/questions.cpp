@@ -7,6 +7,7 @@
 #include <boost/asio/this_coro.hpp>
 #include <fmt/format.h>
 
+#include "agent/conversation/usage_sum.h"
 #include "agent/sampling.h"
 #include "base/as_result.h"
 #include "base/strings.h"
@@ -187,6 +188,9 @@ Task<CreateMessageResult> Chat::sample(CreateMessageRequest request, CallContext
   if (!model) throw Error(Errc::unsupported, "this conversation has no model");
   auto asked = value_or_throw(sampling_request(request, model->info()));
   const auto answer = co_await model->ask(std::move(asked), {});
+  // Also of an answer that the server does not get. It has no tools, so none can be left out.
+  add(for_servers_, answer.usage);
+  for (const auto& warning : answer.warnings) view_.note(message_line(warning, 1000));
   auto result = value_or_throw(sampling_answer(answer, request.stop_sequences));
   view_.note(fmt::format("The model answered \"{}\":\n{}", visible_text(context.server),
                          indented(clean_excerpt(text_of(answer.message), 600))));

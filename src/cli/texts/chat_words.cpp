@@ -200,7 +200,7 @@ std::string progress_text(std::string_view name, std::chrono::seconds time, cons
   return out;
 }
 
-std::vector<std::string> cost_lines(const ModelUsage& usage) {
+std::vector<std::string> cost_lines(const ModelUsage& usage, const ModelUsage& for_servers) {
   std::vector<std::string> out{
       "Tokens of this conversation, as the provider counts them:",
       fmt::format("  {}  read by the model, not from its cache", tokens(usage.input)),
@@ -210,6 +210,11 @@ std::vector<std::string> cost_lines(const ModelUsage& usage) {
   };
   if (!usage.cache_miss.empty()) {
     out.push_back("The cache was missed: " + message_line(usage.cache_miss, 300));
+  }
+  if (for_servers.prompt() + for_servers.output > 0) {
+    out.emplace_back("And of what servers asked the model for since the start:");
+    out.push_back(fmt::format("  {}  read by the model", tokens(for_servers.prompt())));
+    out.push_back(fmt::format("  {}  written by the model", tokens(for_servers.output)));
   }
   return out;
 }

@@ -39,7 +39,8 @@ std::string whole_result(const AgentToolResult& result);
 // "read_file 12 s  3/10  reading", for the line that is drawn again.
 std::string progress_text(std::string_view name, std::chrono::seconds time, const std::optional<Progress>& progress);
 
-std::vector<std::string> cost_lines(const ModelUsage& usage);
+// `for_servers`: of what servers let the model write.
+std::vector<std::string> cost_lines(const ModelUsage& usage, const ModelUsage& for_servers);
 std::vector<std::string> context_lines(const AgentContext& context, std::string_view model);
 
 // ---- the question before a call
