@@ -406,6 +406,37 @@ TEST_F(TwoProcesses, AServerThatLeavesASharedToken_DoesNotUndoItsRenewal) {
   });
 }
 
+// Whoever comes to a token as the last server leaves it has it afterwards.
+TEST_F(TwoProcesses, AServerThatComesAsTheLastOneLeaves_HasTheToken) {
+  run_task([this]() -> Task<void> {
+    const auto executor = co_await asio::this_coro::executor;
+    const auto one = process();
+    const auto other = process();
+    const std::string first = "https://mcp.example/first", second = "https://mcp.example/second";
+    const auto token = [](std::string issuer) {
+      TokenSet tokens;
+      tokens.issuer = std::move(issuer);
+      tokens.resource = "https://mcp.example";
+      tokens.access = Secret("access-of-" + tokens.issuer);
+      return tokens;
+    };
+    for (int round = 0; round < 20; ++round) {
+      co_await one->keep_token(token("https://a.example"), first);
+      Scope scope(executor);
+      scope.spawn(keep(one, token("https://b.example"), first));
+      scope.spawn(keep(other, token("https://a.example"), second));
+      co_await scope.join();
+      const auto of_first = co_await one->token_of_server(first);
+      EXPECT_TRUE(of_first && of_first->issuer == "https://b.example");
+      const auto of_second = co_await one->token_of_server(second);
+      EXPECT_TRUE(of_second && of_second->issuer == "https://a.example");
+      // Only the first one is at that token.
+      co_await one->keep_token(token("https://b.example"), second);
+      EXPECT_FALSE((co_await one->token("https://a.example", "https://mcp.example")).has_value());
+    }
+  });
+}
+
 TEST_F(TwoProcesses, WhatARefusalNames_IsKeptUntilSomebodySignsIn) {
   run_task([this]() -> Task<void> {
     const SignInNeed need{.resource_metadata = metadata_url, .scope = "write", .proof = true};

@@ -110,6 +110,10 @@ Json marks_of(const std::vector<std::string>& servers) {
   return marks;
 }
 
+// Held from reading which servers are at which token until that is written. Whoever waits for it may hold the lock of a
+// token; whoever holds it waits for no other.
+constexpr std::string_view marks_lock = "servers of tokens";
+
 // A server has another token now; others may still share this one, and one of them may be renewing it.
 Result<void> leave(SecretVault& vault, const KeptSecret& kept, const std::string& mark) {
   bool shared = true;
@@ -171,9 +175,7 @@ class VaultSignIns final : public SignInStore {
   }
 
   Task<void> keep_token(TokenSet tokens, std::string server_url) override {
-    return in_vault(vault_, [tokens = std::move(tokens), mark = server_mark(server_url)](SecretVault& vault) {
-      return keep_in(vault, tokens, mark);
-    });
+    return keep(vault_, std::move(tokens), server_mark(server_url));
   }
 
   Task<void> forget_token(std::string issuer, std::string resource) override {
@@ -250,6 +252,13 @@ class VaultSignIns final : public SignInStore {
       if (held.error().code() != Errc::timeout || clock.now() >= end) throw std::move(held).error();
       co_await sleep_for(between_tries);
     }
+  }
+
+  static Task<void> keep(std::shared_ptr<SecretVault> vault, TokenSet tokens, std::string mark) {
+    const auto lock = co_await take(vault, std::string(marks_lock));
+    co_await in_vault(vault, [tokens = std::move(tokens), mark = std::move(mark)](SecretVault& of) {
+      return keep_in(of, tokens, mark);
+    });
   }
 
   Task<void> write(std::string name, Secret value, Json note) {
