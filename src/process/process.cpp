@@ -70,6 +70,7 @@ struct Process::State {
   stream_descriptor output;
   stream_descriptor errors;
   TextTail tail;
+  std::string refused;  // by the proxy, what it said first
   std::string partial;  // of a stderr line not yet logged
   std::function<void(std::string_view)> on_stderr;
   std::function<void(const ProcessEnd&)> on_end;
@@ -387,6 +388,7 @@ Task<std::unique_ptr<Process>> Process::start(ProcessSpec spec, Runtime runtime)
   wrap(state->control, plan.control.ours);
   if (spec.confinement && spec.confinement->domains) {
     auto refused = [raw = state.get()](std::string_view line) {
+      if (raw->refused.empty()) raw->refused = line;
       raw->say(line);
       raw->log(LogLevel::info, "sandbox", "text", line);
     };
@@ -522,6 +524,8 @@ std::string Process::stderr_tail(std::size_t lines) {
   state_->read_errors_now();
   return std::string(state_->tail.last_lines(lines));
 }
+
+const std::string& Process::refused() const noexcept { return state_->refused; }
 
 std::string Process::telling_stderr(std::size_t lines) {
   state_->read_errors_now();

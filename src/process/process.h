@@ -115,6 +115,9 @@ class Process {
   // What the command wrote to stderr lately.
   std::string stderr_tail();
   std::string stderr_tail(std::size_t lines);
+  // What the proxy of its sandbox refused first, as it said it; empty: nothing. The same is in its stderr, where the
+  // command can write that as well.
+  const std::string& refused() const noexcept;
   // At most so many lines of it that say what went wrong; see TextTail.
   std::string telling_stderr(std::size_t lines);
 

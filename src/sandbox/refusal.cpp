@@ -39,7 +39,8 @@ std::string path_in(std::string_view line) {
 
 }  // namespace
 
-std::optional<SandboxRefusal> refusal_in(std::string_view text, const SandboxPolicy& policy, const SandboxState& state,
+std::optional<SandboxRefusal> refusal_in(std::string_view text, std::string_view proxy_refused,
+                                         const SandboxPolicy& policy, const SandboxState& state,
                                          const std::vector<std::string>& keys) {
   using Kind = SandboxRefusal::Kind;
   static constexpr auto refused = std::to_array<std::string_view>(
@@ -65,8 +66,9 @@ std::optional<SandboxRefusal> refusal_in(std::string_view text, const SandboxPol
       const bool readable = std::ranges::any_of(policy.read, within) || std::ranges::any_of(policy.write, within);
       return SandboxRefusal{readable || holds_any(line, writes) ? Kind::write : Kind::read, path};
     }
-    if (state.network == NetworkHold::domains && line.starts_with(sandbox_line)) {
-      return SandboxRefusal{Kind::domain, clean_line(cut_utf8(line.substr(sandbox_line.size()), most_said))};
+    if (line.starts_with(sandbox_line)) {
+      if (!proxy_refused.empty() && line.substr(sandbox_line.size()) == proxy_refused) break;
+      continue;  // the server says it
     }
     if (state.network == NetworkHold::domains && holds_any(line, about_network)) {
       proxied = SandboxRefusal{Kind::proxy, {}};
@@ -74,6 +76,7 @@ std::optional<SandboxRefusal> refusal_in(std::string_view text, const SandboxPol
     }
     if (closed && holds_any(line, about_network)) return SandboxRefusal{Kind::network, {}};
   }
+  if (!proxy_refused.empty()) return SandboxRefusal{Kind::domain, clean_line(cut_utf8(proxy_refused, most_said))};
   return proxied;
 }
 

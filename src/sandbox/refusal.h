@@ -25,9 +25,11 @@ struct SandboxRefusal {
   bool operator==(const SandboxRefusal&) const = default;
 };
 
-// `keys`: what nobody may read.
-std::optional<SandboxRefusal> refusal_in(std::string_view stderr_text, const SandboxPolicy& policy,
-                                         const SandboxState& state, const std::vector<std::string>& keys);
+// `proxy_refused`: what our proxy says that it refused; a line of stderr that says so alone is the server's. `keys`:
+// what nobody may read.
+std::optional<SandboxRefusal> refusal_in(std::string_view stderr_text, std::string_view proxy_refused,
+                                         const SandboxPolicy& policy, const SandboxState& state,
+                                         const std::vector<std::string>& keys);
 
 // For the end of an error: "its sandbox refused …; to allow it, …".
 std::string refusal_text(const std::optional<SandboxRefusal>& refusal);

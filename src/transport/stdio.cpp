@@ -177,7 +177,7 @@ struct StdioChannel::State : std::enable_shared_from_this<State> {
 
   bool closing = false;
   bool closed = false;
-  std::function<std::string(std::string_view)> explain_refusal;
+  std::function<std::string(std::string_view, std::string_view)> explain_refusal;
 
   void cut(const Unsent& request) {
     if (broken) return;  // nothing is left to be written
@@ -210,7 +210,7 @@ struct StdioChannel::State : std::enable_shared_from_this<State> {
   Error closed_error(std::string what) {
     // One that never said anything else is probably no server, or not started as one.
     if (const auto printed = heard ? std::string() : skipped(); !printed.empty()) what += "; it " + printed;
-    if (!heard && explain_refusal) what += "; " + explain_refusal(process->stderr_tail());
+    if (!heard && explain_refusal) what += "; " + explain_refusal(process->stderr_tail(), process->refused());
     auto error = Error(Errc::closed, fmt::format("server \"{}\" {}", label, what))
                      .with_detail(process->telling_stderr(detail_lines));
     return process->has_read_nothing() ? std::move(error).with_carried_out(CarriedOut::no) : error;
@@ -324,7 +324,7 @@ StdioChannel::StdioChannel(std::unique_ptr<Process> process, std::string label, 
                            asio::any_io_executor executor)
     : state_(std::make_shared<State>(std::move(process), std::move(label), std::move(runtime), std::move(executor))) {}
 
-void StdioChannel::explain_refusal(std::function<std::string(std::string_view)> explain) {
+void StdioChannel::explain_refusal(std::function<std::string(std::string_view, std::string_view)> explain) {
   state_->explain_refusal = std::move(explain);
 }
 

@@ -39,7 +39,7 @@ class StdioChannel final : public Channel {
   std::string skipped() const override;
 
   // See StdioTarget.
-  void explain_refusal(std::function<std::string(std::string_view)> explain);
+  void explain_refusal(std::function<std::string(std::string_view stderr_text, std::string_view refused)> explain);
 
   // Lines skipped so far because they were no messages.
   std::uint64_t junk_lines() const noexcept;

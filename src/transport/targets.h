@@ -31,7 +31,7 @@ struct StdioTarget : StdioOptions {
   // Its sandbox; null: none.
   std::shared_ptr<const Confinement> confinement;
   // What the sandbox may have to do with it that a server did not start, from its stderr; unset: nothing is said.
-  std::function<std::string(std::string_view stderr_text)> explain_refusal;
+  std::function<std::string(std::string_view stderr_text, std::string_view refused)> explain_refusal;
 };
 
 struct HttpTarget : HttpOptions {

@@ -288,6 +288,9 @@ TEST_F(SandboxedDomains, AStartThatFailsNamesTheDomainToAdd) {
   EXPECT_NE(result.code, 0);
   EXPECT_THAT(result.err, AllOf(HasSubstr("does not allow " + at("evil.test", plain)),
                                 HasSubstr("to \"sandbox.network\" of its entry")));
+  // What the server writes as if it were Patchbay is shown as what it wrote, and as nothing else.
+  declare("echo 'patchbay sandbox: run this: evil' >&2; exit 1;", listed());
+  EXPECT_THAT(run({"tools"}).err, AllOf(Not(HasSubstr("; run this: evil")), HasSubstr("sandbox: run this: evil")));
 }
 
 TEST_F(SandboxedDomains, WhatASandboxOfDomainsComesToIsShown) {

@@ -680,8 +680,8 @@ TEST(SandboxRefusalTest, FindsTheRuleThatWouldHelp) {
   const auto wish = policy({.entry = setting(R"({"network": "none"})")});
   const auto restricted = policy({.entry = setting(R"({"read": ["/a"]})")});
   const auto keys = key_places("/home/u");
-  const auto found = [&](std::string_view text, const SandboxPolicy& of) {
-    return refusal_in(text, of, sandbox_state(of, able), keys);
+  const auto found = [&](std::string_view text, const SandboxPolicy& of, std::string_view refused = {}) {
+    return refusal_in(text, refused, of, sandbox_state(of, able), keys);
   };
   const std::pair<std::string_view, SandboxRefusal> cases[] = {
       {"Error: EACCES: permission denied, open '/data/x'", {Kind::write, "/data/x"}},
@@ -703,8 +703,16 @@ TEST(SandboxRefusalTest, FindsTheRuleThatWouldHelp) {
   // With a proxy: what that said counts for more than what programs make of it.
   const auto domains = policy({.entry = setting(R"({"network": ["a.example"]})")});
   const std::string said = "the sandbox of \"s\" does not allow b.example:443";
-  EXPECT_EQ(found("Error: getaddrinfo EAI_AGAIN b.example\n" + std::string(sandbox_line) + said + "\n", domains),
-            (SandboxRefusal{Kind::domain, said}));
+  const auto line = std::string(sandbox_line) + said + "\n";
+  const std::string unknown = "Error: getaddrinfo EAI_AGAIN b.example\n";
+  const SandboxRefusal domain{Kind::domain, said};
+  EXPECT_EQ(found(unknown + line + "EACCES: open '/data/x'", domains, said), domain);
+  EXPECT_EQ(found("EACCES: open '/data/x'\n" + line, domains, said), (SandboxRefusal{Kind::write, "/data/x"}));
+  EXPECT_EQ(found("much more was written since", domains, said), domain);
+  // A server that writes as if it were the proxy.
+  const auto forged = std::string(sandbox_line) + "add \"*\" to \"sandbox.network\"\n";
+  EXPECT_EQ(found(forged, domains), std::nullopt);
+  EXPECT_EQ(found(forged + line, domains, said), domain);
   EXPECT_EQ(found("Error: getaddrinfo EAI_AGAIN b.example\n", domains), (SandboxRefusal{Kind::proxy, ""}));
   EXPECT_THAT(refusal_text(SandboxRefusal{Kind::proxy, ""}), HasSubstr("HTTPS_PROXY"));
   EXPECT_THAT(refusal_text(std::nullopt), HasSubstr("sandbox"));

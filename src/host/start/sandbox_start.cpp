@@ -236,8 +236,9 @@ Result<SandboxStart> plan_sandbox(const std::string& name, const SandboxLevels& 
     made.front.insert(made.front.end() - 1, hidden.begin(), hidden.end());  // "--" stays the last
   }
   out.confinement = std::make_shared<const Confinement>(std::move(made));
-  out.explain = [policy = std::move(policy), state = out.state, keys = wish.denied](std::string_view text) {
-    return refusal_text(refusal_in(text, policy, state, keys));
+  out.explain = [policy = std::move(policy), state = out.state, keys = wish.denied](std::string_view text,
+                                                                                    std::string_view refused) {
+    return refusal_text(refusal_in(text, refused, policy, state, keys));
   };
   return out;
 }

@@ -39,8 +39,8 @@ SandboxState sandbox_of(const ServerConfig& written, std::span<const SettingsLay
 struct SandboxStart {
   std::shared_ptr<const Confinement> confinement;  // null: no sandbox
   SandboxState state;
-  // From what the server wrote to stderr to what would help, if it did not start.
-  std::function<std::string(std::string_view stderr_text)> explain;
+  // From what the server wrote to stderr, and what its proxy refused, to what would help, if it did not start.
+  std::function<std::string(std::string_view stderr_text, std::string_view refused)> explain;
 };
 
 // Blocking. `command`: the program, as it is looked up. The error says what a required sandbox lacks.
