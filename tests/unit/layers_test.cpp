@@ -291,7 +291,7 @@ std::optional<std::string> typed_words_in(std::string_view file, const std::stri
   static const std::set<std::string, std::less<>> others{
       R"("--rm")",          R"("--bind")",        R"("--dev-bind")",        R"("--proc")",
       R"("--unshare-pid")", R"("--unshare-net")", R"("--die-with-parent")", R"("--cap-drop")",
-      R"("--version")"};
+      R"("--version")",     R"("--tmpfs")"};
   static const std::regex literal(R"("(?:[^"\\\n]|\\.)*")");
   static const std::regex command(
       R"(\bpatchbay (?:add|approve|call|completion|disable|doctor|enable|get|import|lint|)"
