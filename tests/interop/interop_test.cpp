@@ -431,7 +431,9 @@ TEST(ServerFilesystem, WorksInASandboxOfFiles) {
   const auto call = [&](const std::vector<std::string>& words) {
     std::vector<std::string> line{test::built("patchbay"), "--strict-mcp-config", "--mcp-config", config, "call"};
     line.insert(line.end(), words.begin(), words.end());
-    return test::run_program(line, {.cwd = work.string(), .env = {{"HOME", home.string()}}});
+    // The directory we call from becomes the server's root, in place of those in its arguments, as soon
+    // as it has asked for it: this one holds them all, so that what it allows does not depend on when.
+    return test::run_program(line, {.cwd = directory.path.string(), .env = {{"HOME", home.string()}}});
   };
   const auto file = (work / "note.txt").string();
   EXPECT_EQ(call({"fs/write_file", "path=" + file, "content=one"}).code, 0);
