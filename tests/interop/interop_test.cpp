@@ -428,22 +428,22 @@ TEST(ServerFilesystem, WorksInASandboxOfFiles) {
       {"sandbox", Json{{"mode", "required"}, {"preset", "files"}, {"write", Json::array({work.string()})}}}};
   const auto config = (directory.path / "servers.json").string();
   std::ofstream(config) << test::server_file({{"fs", entry}});
-  const auto call = [&](const std::vector<std::string>& words) {
+  // The directory we call from becomes the server's root, in place of those in its arguments, as soon
+  // as it has asked for it: one that holds what is named, so that it does not matter whether it has.
+  const auto call = [&](const fs::path& from, const std::vector<std::string>& words) {
     std::vector<std::string> line{test::built("patchbay"), "--strict-mcp-config", "--mcp-config", config, "call"};
     line.insert(line.end(), words.begin(), words.end());
-    // The directory we call from becomes the server's root, in place of those in its arguments, as soon
-    // as it has asked for it: this one holds them all, so that what it allows does not depend on when.
-    return test::run_program(line, {.cwd = directory.path.string(), .env = {{"HOME", home.string()}}});
+    return test::run_program(line, {.cwd = from.string(), .env = {{"HOME", home.string()}}});
   };
   const auto file = (work / "note.txt").string();
-  EXPECT_EQ(call({"fs/write_file", "path=" + file, "content=one"}).code, 0);
-  EXPECT_THAT(call({"fs/read_text_file", "path=" + file}).out, HasSubstr("one"));
-  EXPECT_THAT(call({"fs/read_text_file", "path=" + (data / "outside.txt").string()}).out, HasSubstr("outside"));
+  EXPECT_EQ(call(data, {"fs/write_file", "path=" + file, "content=one"}).code, 0);
+  EXPECT_THAT(call(data, {"fs/read_text_file", "path=" + file}).out, HasSubstr("one"));
+  EXPECT_THAT(call(data, {"fs/read_text_file", "path=" + (data / "outside.txt").string()}).out, HasSubstr("outside"));
   // The server itself would allow these.
-  const auto key = call({"fs/read_text_file", "path=" + (home / ".ssh/id").string()});
+  const auto key = call(home, {"fs/read_text_file", "path=" + (home / ".ssh/id").string()});
   EXPECT_NE(key.code, 0);
   EXPECT_THAT(key.out + key.err, HasSubstr("EACCES"));
-  EXPECT_NE(call({"fs/write_file", "path=" + (data / "new.txt").string(), "content=x"}).code, 0);
+  EXPECT_NE(call(data, {"fs/write_file", "path=" + (data / "new.txt").string(), "content=x"}).code, 0);
   EXPECT_FALSE(fs::exists(data / "new.txt"));
 }
 
