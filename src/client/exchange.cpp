@@ -173,8 +173,8 @@ Task<Exchanged> exchange(SessionOwner& session, std::string_view method, Members
       }
       Result<Payload> answered = Payload();
       try {
-        answered.emplace(
-            co_await core->send(*core->wire(), method, again ? *again : members, settings, core->cancel_by(), id));
+        answered =
+            co_await core->send(*core->wire(), method, again ? *again : members, settings, core->cancel_by(), id);
       } catch (...) {
         answered = std::unexpected(error_from(std::current_exception()));
       }

@@ -68,8 +68,8 @@ Task<void> ask_discover(std::shared_ptr<SessionOwner> owner, std::shared_ptr<Ses
                         std::shared_ptr<Happenings> out, std::string version, Memory memory) {
   RequestSettings settings;
   if (!memory.file.empty()) settings.total = as_duration(owner->runtime().limits.connect);
-  auto answer = co_await as_result(
-      core->bare_request(*find_wire(version), method::discover, {}, std::move(settings), CancelBy::nothing));
+  auto answer =
+      co_await core->bare_request(*find_wire(version), method::discover, {}, std::move(settings), CancelBy::nothing);
   if (!out->over) {
     out->push({Happening::Kind::discover, std::move(answer)});
   } else if (answer && Probe::is_modern(*answer)) {
@@ -82,8 +82,8 @@ Task<void> ask_initialize(std::shared_ptr<SessionCore> core, Happenings& out, st
   members.emplace_back("protocolVersion", Json(version));
   members.emplace_back("capabilities", encode(find_wire(version)->offered(core->identity().capabilities)));
   members.emplace_back("clientInfo", encode(core->identity().info));
-  auto answer = co_await as_result(
-      core->bare_request(*find_wire(version), method::initialize, std::move(members), {}, CancelBy::nothing));
+  auto answer =
+      co_await core->bare_request(*find_wire(version), method::initialize, std::move(members), {}, CancelBy::nothing);
   out.push({Happening::Kind::initialize, std::move(answer)});
 }
 
@@ -117,8 +117,8 @@ Task<void> ask_log_level(const SessionOwner& owner, SessionCore& core) {
   members.emplace_back("level", Json(to_string(*level)));
   RequestSettings settings;
   settings.total = owner.runtime().limits.silent_probe;
-  auto told = co_await as_result(core.bare_request(*core.wire(), method::set_log_level, std::move(members),
-                                                   std::move(settings), CancelBy::notification));
+  auto told = co_await core.bare_request(*core.wire(), method::set_log_level, std::move(members), std::move(settings),
+                                         CancelBy::notification);
   if (!told) owner.runtime().log(LogLevel::warning, "log_level_not_set", "reason", told.error().message());
 }
 

@@ -1,5 +1,6 @@
 #include "client/session_core.h"
 
+#include "base/as_result.h"
 #include "protocol/codec.h"
 #include "protocol/methods.h"
 
@@ -41,8 +42,8 @@ std::vector<std::pair<std::string, std::string>> SessionCore::headers_for(const 
   return routing_.headers_for(with, method, members);
 }
 
-Task<Payload> SessionCore::send(const Wire& with, std::string_view method, const Members& members,
-                                const RequestSettings& settings, CancelBy cancel_by, std::int64_t id) {
+Task<Result<Payload>> SessionCore::send(const Wire& with, std::string_view method, const Members& members,
+                                        const RequestSettings& settings, CancelBy cancel_by, std::int64_t id) {
   PeerCall call;
   call.id = id;
   call.method = method;
@@ -59,14 +60,19 @@ Task<Payload> SessionCore::send(const Wire& with, std::string_view method, const
   call.idle = settings.idle;
   call.cancel_by = cancel_by;
   call.on_progress = progress_handler(settings.on_progress);
-  return peer_->call(std::move(call));
+  return peer_->ask(std::move(call));
 }
 
-Task<Json> SessionCore::bare_request(const Wire& with, std::string_view method, Members members,
-                                     RequestSettings settings, CancelBy cancel_by) {
+Task<Result<Json>> SessionCore::bare_request(const Wire& with, std::string_view method, Members members,
+                                             RequestSettings settings, CancelBy cancel_by) {
   const auto keep = shared_from_this();
-  auto result = co_await send(with, method, members, settings, cancel_by, peer_->reserve_id());
-  co_return std::move(result).take();
+  try {
+    auto answered = co_await send(with, method, members, settings, cancel_by, peer_->reserve_id());
+    if (!answered) co_return std::unexpected(std::move(answered).error());
+    co_return std::move(*answered).take();
+  } catch (...) {
+    co_return std::unexpected(error_from(std::current_exception()));
+  }
 }
 
 std::function<void(const Json&)> progress_handler(std::function<void(const Progress&)> wanted) {

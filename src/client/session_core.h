@@ -64,12 +64,12 @@ class SessionCore : public std::enable_shared_from_this<SessionCore> {
   // The level that requests carry, where they do.
   void set_log_level(std::optional<LoggingLevel> level) { log_level_ = level; }
 
-  // Writes the params now; the request goes out when the task is awaited.
-  Task<Payload> send(const Wire& with, std::string_view method, const Members& members, const RequestSettings& settings,
-                     CancelBy cancel_by, std::int64_t id);
-  // One request, one answer, no asking back; for negotiation.
-  Task<Json> bare_request(const Wire& with, std::string_view method, Members members, RequestSettings settings,
-                          CancelBy cancel_by);
+  // Writes the params now; the request goes out when the task is awaited, which throws nothing then.
+  Task<Result<Payload>> send(const Wire& with, std::string_view method, const Members& members,
+                             const RequestSettings& settings, CancelBy cancel_by, std::int64_t id);
+  // One request, one answer, no asking back; for negotiation. Throws nothing.
+  Task<Result<Json>> bare_request(const Wire& with, std::string_view method, Members members, RequestSettings settings,
+                                  CancelBy cancel_by);
   // What a request says beside its body. Throws when an argument does not fit.
   std::vector<std::pair<std::string, std::string>> headers_for(const Wire& with, std::string_view method,
                                                                const Members& members) const;

@@ -69,8 +69,8 @@ Task<void> Watches::subscribe_again(SessionOwner& session) {
     RequestSettings settings;
     settings.total = runtime.limits.request;
     const auto core = session.core();
-    auto again = co_await as_result(core->send(*core->wire(), method::subscribe, members, settings,
-                                               CancelBy::notification, core->peer()->reserve_id()));
+    auto again = co_await core->send(*core->wire(), method::subscribe, members, settings, CancelBy::notification,
+                                     core->peer()->reserve_id());
     if (!again) runtime.log(LogLevel::warning, "not_subscribed_again", "reason", again.error().message());
   }
 }
@@ -154,7 +154,7 @@ Task<void> listen_once(std::shared_ptr<WatchState> state) {
       forget_unheard(*state);
     }
   });
-  auto ended = co_await as_result(core->peer()->call(std::move(call)));
+  auto ended = co_await core->peer()->ask(std::move(call));
   session->watches().remove(id);
   if (!ended) throw std::move(ended).error();
 }

@@ -3,6 +3,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/post.hpp>
 #include <fmt/format.h>
 
@@ -71,7 +72,7 @@ void Peer::start() {
 
 // What does not wait is in functions of its own: their variables are not kept while the call waits, and a small
 // coroutine is a cheap one.
-Task<Payload> Peer::call(PeerCall call) {
+Task<Result<Payload>> Peer::ask(PeerCall call) {
   // Whoever awaits this need not keep the peer.
   const auto self = weak_from_this().lock();
   Pending pending;
@@ -84,22 +85,24 @@ Task<Payload> Peer::call(PeerCall call) {
       if (peer.pending_.empty()) peer.idle_event_.notify_all();
     }
   } forget{*this, call};
-  begin(call, pending);
   try {
+    if (auto begun = begin(call, pending); !begun) co_return std::unexpected(std::move(begun).error());
     while (!pending.done.is_set()) co_await pending.done.changed();
   } catch (...) {
-    give_up(call);
+    co_return std::unexpected(give_up(call));
   }
-  co_return outcome_of(pending);
+  co_return pending.done.take();
 }
 
-void Peer::begin(PeerCall& call, Pending& pending) {
-  if (ended_) throw judged(*ended_, false);
+Task<Payload> Peer::call(PeerCall call) { co_return value_or_throw(co_await ask(std::move(call))); }
+
+Result<void> Peer::begin(PeerCall& call, Pending& pending) {
+  if (ended_) return std::unexpected(judged(*ended_, false));
   Message request = Request{call.id, call.method, std::move(call.params), std::move(call.headers)};
   if (!fits(request, runtime_.limits.outgoing)) {
-    throw Error(Errc::limit, fmt::format("the request {} has {} bytes; the limit is {}", call.method, size_of(request),
-                                         runtime_.limits.outgoing))
-        .with_carried_out(CarriedOut::no);
+    return std::unexpected(Error(Errc::limit, fmt::format("the request {} has {} bytes; the limit is {}", call.method,
+                                                          size_of(request), runtime_.limits.outgoing))
+                               .with_carried_out(CarriedOut::no));
   }
   if (!call.clock) call.clock = std::make_shared<CallClock>(clock_, call.total, std::min(call.total, call.idle));
   pending.call = &call;
@@ -112,22 +115,17 @@ void Peer::begin(PeerCall& call, Pending& pending) {
   };
   // The params travel as bytes; the call itself keeps none of them while it waits.
   auto sent = send(std::move(request), call.about);
-  if (!sent) throw judged(std::move(sent).error(), false);
+  if (!sent) return std::unexpected(judged(std::move(sent).error(), false));
   arm(pending.deadline());
+  return {};
 }
 
 // Whoever waited is leaving: says so to the peer, without waiting for it.
-void Peer::give_up(const PeerCall& call) {
+Error Peer::give_up(const PeerCall& call) {
   auto left = error_from(std::current_exception());
   const bool withdrawn = !ended_ && channel_->withdraw(call.id);
   if (!withdrawn) tell_cancelled(call.id, call, "cancelled by the caller");
-  throw judged(std::move(left), !withdrawn);
-}
-
-Payload Peer::outcome_of(Pending& pending) {
-  auto outcome = pending.done.take();
-  if (!outcome) throw std::move(outcome).error();
-  return std::move(*outcome);
+  return judged(std::move(left), !withdrawn);
 }
 
 Result<void> Peer::notify(std::string_view method, Payload params, const std::optional<RequestId>& about) {
@@ -492,13 +490,19 @@ void Peer::fail_call(std::int64_t id, Error error) {
   if (pending_.contains(id)) on_response(id, std::unexpected(std::move(error)));
 }
 
+// Whether the time came; false when the timer was set anew or cancelled, without an exception.
+auto time_came(Timer& timer) {
+  return asio::async_initiate<const asio::as_tuple_t<asio::use_awaitable_t<>>, void(boost::system::error_code)>(
+      [&timer](auto&& handler) { timer.call(std::move(handler)); }, asio::as_tuple(asio::use_awaitable));
+}
+
 Task<void> Peer::watch_deadlines() {
   deadline_timer_.set(armed_for_);
   while (!ended_) {
-    auto waited = co_await as_result(deadline_timer_.wait());
+    const auto [failed] = co_await time_came(deadline_timer_);
     auto state = co_await asio::this_coro::cancellation_state;
     if (state.cancelled() != asio::cancellation_type::none) co_return;
-    if (waited) expire();  // else it was armed anew
+    if (!failed) expire();  // else it was armed anew
   }
 }
 

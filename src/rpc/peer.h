@@ -81,6 +81,10 @@ class Peer : public std::enable_shared_from_this<Peer> {
 
   const Runtime& runtime() const noexcept { return runtime_; }
   std::int64_t reserve_id() { return next_id_++; }
+  // The one outcome of a call. Throws nothing, also when the caller is cancelled: an exception costs thousands of
+  // instructions for every coroutine it passes, and a server that refuses is nothing unusual.
+  Task<Result<Payload>> ask(PeerCall call);
+  // The same; anything but an answer is thrown.
   Task<Payload> call(PeerCall call);
   // `about`: the request of the other side this belongs to, if any.
   Result<void> notify(std::string_view method, Payload params, const std::optional<RequestId>& about = {});
@@ -166,9 +170,8 @@ class Peer : public std::enable_shared_from_this<Peer> {
     std::uint64_t serial = 0;  // ids may come again; this does not
   };
 
-  void begin(PeerCall& call, Pending& pending);
-  [[noreturn]] void give_up(const PeerCall& call);
-  static Payload outcome_of(Pending& pending);
+  Result<void> begin(PeerCall& call, Pending& pending);
+  Error give_up(const PeerCall& call);
   Task<void> read();
   void take(Incoming incoming);
   Task<void> take_batch(Batch batch);

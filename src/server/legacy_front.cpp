@@ -53,7 +53,7 @@ Task<InputResponse> send_question(std::shared_ptr<const PeerLink> link, InputReq
     sample.meta = with_meta(std::move(sample.meta));
     call.params = encode(sample);
   }
-  auto answer = co_await as_result(peer.call(std::move(call)));
+  auto answer = co_await peer.ask(std::move(call));
   if (!answer) {
     // The client's refusal is no error of the request it sent: without its code, a tool
     // that does not handle it reports it to the model.

@@ -10,7 +10,6 @@
 
 #include <patchbay/version.h>
 
-#include "base/as_result.h"
 #include "base/crypto.h"
 #include "base/scope.h"
 #include "cli/texts/present.h"
@@ -45,7 +44,7 @@ Task<void> ask(Fd socket, std::string method, Json params, std::chrono::millisec
   call.method = std::move(method);
   if (!params.is_null()) call.params = std::move(params);
   call.total = limit;
-  auto answered = co_await as_result(peer->call(std::move(call)));
+  auto answered = co_await peer->ask(std::move(call));
   co_await peer->close(CloseMode::quick);
   if (answered) {
     answer = std::move(*answered).take();
