@@ -133,12 +133,12 @@ class EntryReader {
     error(at.place->value, fmt::format("\"{}\" must be {}, found {}", key, expected, kind_with_article(*at.value)));
   }
 
-  // A key that was misspelt is often why another is missing.
-  std::string misspelt_key() const {
-    const std::vector<std::string> wanted{"command", "url"};
+  // A key that was misspelt is often why another is missing. The error names it, so no warning does.
+  std::string misspelt_key(const std::vector<std::string>& wanted) {
     for (const auto& [key, value] : entry_) {
       if (std::ranges::find(known_keys, key) != known_keys.end()) continue;
       if (const auto meant = nearest(key, wanted); !meant.empty()) {
+        named_by_error_ = key;
         return fmt::format("; did you mean \"{}\" where it says {}?", meant, quoted_name(key));
       }
     }
@@ -167,7 +167,8 @@ class EntryReader {
       fail(std::string(what));
       return std::nullopt;
     }
-    error(place_.value, "expected a \"command\" to start, or a \"type\" and a \"url\" to connect to" + misspelt_key());
+    error(place_.value, "expected a \"command\" to start, or a \"type\" and a \"url\" to connect to" +
+                            misspelt_key({"command", "url"}));
     return std::nullopt;
   }
 
@@ -224,7 +225,7 @@ class EntryReader {
   void read_command() {
     auto at = member("command");
     if (!at) {
-      error(place_.value, "a server of type \"stdio\" needs a \"command\"");
+      error(place_.value, "a server of type \"stdio\" needs a \"command\"" + misspelt_key({"command"}));
       return;
     }
     auto command = read_text("command");
@@ -248,7 +249,8 @@ class EntryReader {
   void read_url() {
     auto at = member("url");
     if (!at) {
-      error(place_.value, fmt::format("a server of type \"{}\" needs a \"url\"", to_string(server_.kind)));
+      error(place_.value,
+            fmt::format("a server of type \"{}\" needs a \"url\"{}", to_string(server_.kind), misspelt_key({"url"})));
       return;
     }
     auto url = read_text("url");
@@ -452,6 +454,7 @@ class EntryReader {
       if (key == "sandbox") read_sandbox_key({&value, &place});
       if (std::ranges::find(known_keys, key) != known_keys.end()) continue;
       server_.extra[key] = value;
+      if (key == named_by_error_) continue;
       const bool rules = key == "tools" || key == "toolPermissions";
       const bool ours = !rules || server_.kind == ServerKind::http || server_.kind == ServerKind::sse;
       if (!ours || std::ranges::find(foreign_keys, key) == foreign_keys.end()) {
@@ -580,6 +583,7 @@ class EntryReader {
   ServerConfig server_;
   bool failed_ = false;
   std::string first_error_;
+  std::string named_by_error_;  // a key that no warning needs to name
 };
 
 }  // namespace

@@ -431,6 +431,24 @@ TEST_F(Newcomer, AKeyThatWasMisspeltIsNamedWithTheServerThatIsMeant) {
   house.tree.file("home/.claude.json", R"({"mcpServers": {"slip": {"comand": "x"}, "odd": {"colour": "red"}}})");
   EXPECT_THAT(house.run({"tools", "slip"}).err, HasSubstr("did you mean \"command\" where it says \"comand\"?"));
   EXPECT_THAT(house.run({"tools", "odd"}).err, Not(HasSubstr("colour")));
+  const auto count = [](std::string_view text, std::string_view part) {
+    std::size_t n = 0;
+    for (auto at = text.find(part); at != text.npos; at = text.find(part, at + 1)) ++n;
+    return n;
+  };
+  // Once, by whatever reads it.
+  for (const auto& words : {std::vector<std::string>{"lint"},
+                            {"add-json", "s", R"({"comand": "x"})"},
+                            {"add-json", "s", R"({"type": "stdio", "comand": "x"})"}}) {
+    const auto ran = house.run(words);
+    EXPECT_EQ(count(ran.out + ran.err, "\"comand\""), 1U) << ran.out << ran.err;
+    EXPECT_THAT(ran.out + ran.err, HasSubstr("; did you mean \"command\" where it says \"comand\"?"));
+  }
+  EXPECT_THAT(house.run({"add-json", "s", R"({"type": "http", "ur": "https://h/mcp"})"}).err,
+              HasSubstr("needs a \"url\"; did you mean \"url\" where it says \"ur\"?"));
+  // What an error does not name is told behind it.
+  EXPECT_THAT(house.run({"add-json", "s", R"({"comand": "x", "colour": "red"})"}).err,
+              AllOf(HasSubstr("\"comand\""), HasSubstr("; MCP server \"s\": unknown key \"colour\" has no effect")));
 }
 
 TEST_F(Newcomer, WhereAFileCannotBeReadDoctorDoesNotSayThatNothingIsDeclared) {

@@ -132,10 +132,8 @@ Result<NewEntry> checked(std::string name, Json entry, std::vector<std::string> 
     }
   }
   if (!errors.empty() || parsed.servers.size() != 1) {
-    // A key that was misspelt is often the reason why another is missing; the error may say so already.
-    if (!errors.contains("did you mean")) {
-      for (const auto& note : notes) errors += "; " + note;
-    }
+    // A key without effect is often the reason why another is missing.
+    for (const auto& note : notes) errors += "; " + note;
     return wrong(fmt::format("Invalid configuration: {}", errors));
   }
   return NewEntry{std::move(name), std::move(entry), std::move(parsed.servers.front()), std::move(notes)};
