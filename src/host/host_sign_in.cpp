@@ -240,6 +240,10 @@ Task<SignOutResult> Host::Impl::sign_out_now(std::shared_ptr<Impl> impl, std::st
     co_return result_of(co_await sign_in->sign_out());
   }
   auto connection = impl->require(server);
+  if (connection->config().url.empty()) {
+    throw Error(Errc::unsupported,
+                fmt::format("there is no sign-in at server \"{}\": it is not reached by a URL", server));
+  }
   const Connection::Use use(*connection);
   auto sign_in = impl->sign_ins_->find(server);
   if (!sign_in) {

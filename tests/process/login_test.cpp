@@ -244,6 +244,11 @@ TEST_F(Login, ServersWhereNobodySignsIn_AreAMatterOfUsage) {
     EXPECT_EQ(result.code, 2) << name << result.err;
     EXPECT_EQ(result.out, "");
   }
+  const auto left = run({"logout", "local"});
+  EXPECT_EQ(left.code, 2);
+  EXPECT_EQ(left.out, "");
+  EXPECT_THAT(left.err, AllOf(HasSubstr("there is no sign-in at server \"local\": it is not reached by a URL"),
+                              HasSubstr("patchbay get local")));
   EXPECT_THAT(run({"auth", "status", "own"}).out, HasSubstr("credentials of its own"));
   EXPECT_EQ(server.authorizations, 0);
 }

@@ -19,6 +19,7 @@
 #include "cli/vault.h"
 #include "gateway/host_view.h"
 #include "settings/folders.h"
+#include "text/shell_word.h"
 #include "text/visible_text.h"
 
 namespace patchbay::cli {
@@ -169,8 +170,13 @@ Task<int> logout(Context& context) {
   auto done = co_await as_result(context.host.sign_out(name));
   context.waiting.end();
   if (!done) {
-    if (done.error().code() == Errc::cancelled) throw std::move(done).error();
-    co_return failed(context, done.error(), false);
+    auto error = std::move(done).error();
+    if (error.code() == Errc::cancelled) throw error;
+    if (error.code() == Errc::unsupported) {
+      error = error.with_message(fmt::format("{}. What it knows you by is in its entry: patchbay get{}",
+                                             error.message(), shell_operands({name})));
+    }
+    co_return failed(context, error, false);
   }
   if (done->was_signed_in && !means_connectors(context.host.config(), name)) co_await tell_session(context, name);
   if (context.settings.json) {
