@@ -595,13 +595,15 @@ TEST_P(UnusableFlag, EndsEveryCommand) {
 
 INSTANTIATE_TEST_SUITE_P(
     Table, UnusableFlag,
-    testing::Values(Slip{"NoFile", {"--mcp-config", "no.json"}, "--mcp-config: no.json cannot be read"},
-                    Slip{"BadJson", {"--mcp-config", "{\"a\":"}, "--mcp-config: 1:6: "},
-                    Slip{"BadEntry",
-                         {"--mcp-config", R"({"a":{"comand":"x"}})"},
-                         "--mcp-config: 1:6: MCP server \"a\": expected a \"command\""},
-                    Slip{"BadServer", {"--mcp-server", "foo"}, "--mcp-server: \"foo\" has no \"=\""},
-                    Slip{"NoDirectory", {"--plugin-dir", "/nope"}, "--plugin-dir: /nope is not a directory"}),
+    testing::Values(
+        Slip{"NoFile", {"--mcp-config", "no.json"}, "--mcp-config: no.json cannot be read"},
+        Slip{"BadJson", {"--mcp-config", "{\"a\":"}, "--mcp-config: 1:6: "},
+        Slip{"BadEntry",
+             {"--mcp-config", R"({"a":{"comand":"x"}})"},
+             "--mcp-config: 1:6: MCP server \"a\": expected a \"command\""},
+        Slip{"BadServer", {"--mcp-server", "foo"}, "--mcp-server: \"foo\" has no \"=\""},
+        Slip{"NoSettings", {"--settings", "no.json"}, "--settings: no.json cannot be read: there is no such file"},
+        Slip{"NoDirectory", {"--plugin-dir", "/nope"}, "--plugin-dir: /nope is not a directory"}),
     [](const auto& info) { return info.param.name; });
 
 TEST(Cli, AMisspeltArgumentIsNotSent) {

@@ -63,6 +63,9 @@ void check_server(const std::string& argument) {
   if (worst != parsed.problems.end()) refuse(flag, about_text(*worst));
 }
 
+// What is in it is reported where it is read.
+void check_settings(const std::string& argument) { (void)text_of("--settings", argument); }
+
 void check_plugin(const std::string& argument) {
   std::error_code error;
   if (fs::is_directory(argument, error)) return;
@@ -75,6 +78,7 @@ void check_plugin(const std::string& argument) {
 void check_flag_sources(const Settings& settings) {
   std::ranges::for_each(settings.mcp_config, check_servers);
   std::ranges::for_each(settings.mcp_servers, check_server);
+  std::ranges::for_each(settings.settings, check_settings);
   std::ranges::for_each(settings.plugin_dirs, check_plugin);
 }
 
