@@ -259,6 +259,16 @@ std::vector<Finding> check_files(const UpkeepState& state) {
       out.push_back(finding(FindingLevel::ok, "files", file.path, "only you can read it"));
     }
   }
+  for (const auto& folder : state.closed_folders) {
+    const bool config = folder.use == ClosedFolder::Use::config;
+    out.push_back(finding(
+        FindingLevel::problem, "files", folder.path,
+        fmt::format("nothing can be written there ({}): {}", folder.reason,
+                    config ? "servers cannot be added, approved or switched off, and no directory can be trusted"
+                           : "sign-ins, secrets and the logs of servers cannot be kept"),
+        Fix::changing(fmt::format("make it a folder that you can write to, or choose another with {}",
+                                  config ? "XDG_CONFIG_HOME" : "XDG_STATE_HOME"))));
+  }
   for (const auto& path : state.leftovers) {
     out.push_back(finding(FindingLevel::note, "files", path, "is a leftover file that is no longer needed",
                           {Fix::Kind::repair_files}));

@@ -100,6 +100,19 @@ void look_at_backups(const ConfigStore& store, bool has_secrets, UpkeepState& ou
   }
 }
 
+// Why no file can be made in a folder that is there, or could not be if it were made; empty: one can.
+std::string closed_reason(fs::path folder) {
+  for (;;) {
+    struct stat status{};
+    if (::stat(folder.c_str(), &status) == 0) {
+      if (!S_ISDIR(status.st_mode)) return reason_of(ENOTDIR);
+      return ::access(folder.c_str(), W_OK | X_OK) == 0 ? std::string() : reason_of(errno);
+    }
+    if (errno != ENOENT || !folder.has_relative_path()) return reason_of(errno);
+    folder = folder.parent_path();
+  }
+}
+
 bool is_gone(const std::string& directory) {
   struct stat status{};
   return ::stat(directory.c_str(), &status) != 0 && (errno == ENOENT || errno == ENOTDIR);
@@ -157,6 +170,12 @@ UpkeepState look_after(const ConfigStore& store) {
     if (is_abandoned(unfinished)) out.leftovers.push_back(unfinished);
   }
   look_at_backups(store, secret, out);
+  using Use = ClosedFolder::Use;
+  const auto config = fs::path(real_path(places.config_file)).parent_path().string();
+  for (const auto& [folder, use] : {std::pair(config, Use::config), {places.state_dir, Use::state}}) {
+    if (folder.empty()) continue;
+    if (auto reason = closed_reason(folder); !reason.empty()) out.closed_folders.push_back({folder, use, reason});
+  }
   const Fd directory(
       ::open(fs::path(real_path(places.config_file)).parent_path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   out.being_changed = directory.get() >= 0 && ::flock(directory.get(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;

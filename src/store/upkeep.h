@@ -3,6 +3,7 @@
 // Blocking; `patchbay doctor` calls it.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -21,11 +22,21 @@ struct OwnFileState {
   bool operator==(const OwnFileState&) const = default;
 };
 
+// One of our folders, there or to be made, in which nothing can be written.
+struct ClosedFolder {
+  enum class Use : std::uint8_t { config, state };
+  std::string path;
+  Use use = Use::state;
+  std::string reason;
+  bool operator==(const ClosedFolder&) const = default;
+};
+
 struct UpkeepState {
   std::vector<OwnFileState> files;         // config.json, secrets.json and backups of the former, those that are there
   std::vector<std::string> leftovers;      // of writers that were killed, and backups beyond the number kept
   std::vector<std::string> gone_projects;  // with answers or trust in our file, and no directory any more
-  bool being_changed = false;              // another program holds the lock
+  std::vector<ClosedFolder> closed_folders;
+  bool being_changed = false;  // another program holds the lock
   bool operator==(const UpkeepState&) const = default;
 };
 

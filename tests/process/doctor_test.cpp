@@ -622,6 +622,19 @@ TEST_F(Doctor, DoctorFixesOurFilesAndNoOthers) {
   EXPECT_EQ(json_of(house.run({"doctor", "--offline", "--fix", "--json"}))["fixed"], Json::array());
 }
 
+TEST_F(Doctor, DoctorNamesAFolderOfOursInWhichNothingCanBeWritten) {
+  house.tree.file("not-a-folder", "");
+  const auto file = (house.tree.path() / "not-a-folder").string();
+  for (const std::string variable : {"XDG_STATE_HOME", "XDG_CONFIG_HOME"}) {
+    auto options = house.options();
+    options.env[variable] = file;
+    const auto result = test::run_program({test::built("patchbay"), "doctor", "--offline"}, options);
+    EXPECT_EQ(result.code, 1) << result.out;
+    EXPECT_THAT(result.out, AllOf(HasSubstr(file + "/patchbay: nothing can be written there (Not a directory)"),
+                                  HasSubstr("choose another with " + variable)));
+  }
+}
+
 TEST_F(Doctor, DoctorLooksAtTheEnvironment) {
   auto options = house.options();
   options.env["NODE_EXTRA_CA_CERTS"] = "/no/such/ca.pem";

@@ -196,12 +196,16 @@ TEST(Checkup, FilesOthersCanReadAreAProblemWhenThereAreSecretsInThem) {
                  {"/c/good.json", 0600, true, true}};
   state.leftovers = {"/c/config.json.patchbay-new"};
   state.gone_projects = {"/gone"};
+  state.closed_folders = {{"/c", ClosedFolder::Use::config, "Read-only file system"},
+                          {"/s", ClosedFolder::Use::state, "Permission denied"}};
   state.being_changed = true;
   EXPECT_THAT(check_files(state),
               ElementsAre(found(Level::note, "/c/config.json", "mode 0644"),
                           found(Level::problem, "/c/secrets.json", "contains secrets"),
                           found(Level::problem, "/c/other.json", "another user"),
                           found(Level::ok, "/c/good.json", "only you can read it"),
+                          found(Level::problem, "/c", "(Read-only file system): servers cannot be added"),
+                          found(Level::problem, "/s", "(Permission denied): sign-ins, secrets"),
                           found(Level::note, "/c/config.json.patchbay-new", "leftover"),
                           found(Level::note, "/gone", "no longer exists"), found(Level::note, "", "another program")));
 }

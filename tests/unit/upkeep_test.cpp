@@ -49,6 +49,23 @@ TEST_F(Upkeep, WithoutFilesThereIsNothingToDo) {
   EXPECT_FALSE(tree.has("config"));
 }
 
+TEST_F(Upkeep, FoldersInWhichNothingCanBeWrittenAreFound) {
+  using Use = ClosedFolder::Use;
+  put("state", "");
+  put("file", "");
+  const ConfigStore within({path("file/config.json"), path("state")});
+  EXPECT_THAT(look_after(within).closed_folders,
+              ElementsAre(ClosedFolder{path("file"), Use::config, "Not a directory"},
+                          ClosedFolder{path("state"), Use::state, "Not a directory"}));
+  if (::getuid() == 0) return;  // may write everywhere
+  tree.directory("shut/config");
+  ::chmod(path("shut").c_str(), 0500);
+  const ConfigStore shut({path("shut/config/config.json"), path("shut/state/patchbay")});
+  EXPECT_THAT(look_after(shut).closed_folders,
+              ElementsAre(ClosedFolder{path("shut/state/patchbay"), Use::state, "Permission denied"}));
+  ::chmod(path("shut").c_str(), 0700);
+}
+
 TEST_F(Upkeep, FilesThatOthersCanReadAreClosed) {
   put("config/config.json", R"({"version": 1, "mcpServers": {"a": {"command": "b", "env": {"API_KEY": "k"}}}})", 0644);
   put("config/secrets.json", "{}", 0604);
