@@ -30,7 +30,10 @@ std::string decoded(const std::string& text) {
 
 // `fresh`: only where there is nothing yet.
 void write_one(const std::string& file, std::string_view bytes, bool fresh) {
-  const int fd = ::open(file.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | (fresh ? O_EXCL | O_NOFOLLOW : O_TRUNC), 0666);
+  constexpr int ways = O_WRONLY | O_CREAT | O_CLOEXEC;
+  int fd = ::open(file.c_str(), ways | O_EXCL | O_NOFOLLOW, 0666);
+  const bool made = fd >= 0;
+  if (!made && !fresh && errno == EEXIST) fd = ::open(file.c_str(), ways | O_TRUNC, 0666);
   if (fd < 0) cannot_write(file, std::strerror(errno));
   int fault = 0;
   while (!bytes.empty() && fault == 0) {
@@ -39,7 +42,10 @@ void write_one(const std::string& file, std::string_view bytes, bool fresh) {
     if (written < 0 && errno != EINTR) fault = errno;
   }
   if (::close(fd) != 0 && fault == 0) fault = errno;
-  if (fault != 0) cannot_write(file, std::strerror(fault));
+  if (fault == 0) return;
+  // Half a file looks like a whole one.
+  if (made) (void)::unlink(file.c_str());
+  cannot_write(file, std::strerror(fault));
 }
 
 // out.png, out.2.png, out.3.png

@@ -8,6 +8,15 @@
 #include "protocol/methods.h"
 
 namespace patchbay {
+namespace {
+
+Error is_echo() {
+  return Error(Errc::protocol,
+               "it sends back what it is sent, so it is not an MCP server, or a terminal is in between that does so "
+               "(of docker only -i is needed, not -t)");
+}
+
+}  // namespace
 
 SessionOwner::SessionOwner(asio::any_io_executor executor, const Runtime& runtime, const ClientOptions& options,
                            std::shared_ptr<Transport> transport, RenewalRule renewal)
@@ -268,6 +277,11 @@ Peer::ClockStop SessionOwner::stop_clocks(SessionCore& core, const Request& requ
 Task<Payload> SessionOwner::on_request(std::shared_ptr<SessionCore> core, Request request) {
   const auto keep = shared_from_this();
   const auto* wire = core->wire();
+  if (!wire && (request.method == method::initialize || request.method == method::discover)) {
+    // What only a client asks is what we have just asked. An answer would come back as well, as the server's.
+    if (const auto* id = std::get_if<std::int64_t>(&request.id)) core->peer()->fail_call(*id, is_echo());
+    throw Error(Errc::cancelled, "not answered");
+  }
   if (wire && !wire->has_server_request(request.method)) {
     if (!wire->has_server_request(method::ping)) {
       // By this wire a server sends no requests at all, so there is nothing to answer: only to note.

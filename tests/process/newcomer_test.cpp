@@ -110,6 +110,48 @@ TEST_F(Newcomer, OnlyTheFileThatWasNamedIsReplaced) {
   EXPECT_EQ(house.tree.read("out.2.png"), "mine");
 }
 
+// A full disk, as a limit on the size of files.
+TEST_F(Newcomer, AFileThatCannotBeWrittenWholeIsNotLeftBehind) {
+  add("ev");
+  house.tree.file("kept.txt", "mine");
+  const auto write = [&](const std::string& name) {
+    const auto file = (house.tree.path() / name).string();
+    const auto ran =
+        test::run_program({"/bin/sh", "-c",
+                           "trap '' XFSZ; ulimit -f 64; exec '" + test::built("patchbay") +
+                               "' call ev/echo text=" + std::string(60'000, 'x') + " --output '" + file + "'"},
+                          house.options());
+    EXPECT_EQ(ran.code, 2) << ran.err;
+    EXPECT_THAT(ran.err, HasSubstr(file + " cannot be written: File too large"));
+  };
+  write("out.txt");
+  EXPECT_FALSE(house.tree.has("out.txt"));
+  write("kept.txt");
+  EXPECT_TRUE(house.tree.has("kept.txt"));
+}
+
+TEST_F(Newcomer, ASecretThatCannotBeStoredIsReportedWithTheCause) {
+  const auto ran = test::run_program(
+      {"/bin/sh", "-c", "trap '' XFSZ; ulimit -f 0; exec '" + test::built("patchbay") + "' secret set token"},
+      house.options({}, "s3cret"));
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_THAT(ran.err, AllOf(StartsWith("patchbay: cannot write " + house.home()), HasSubstr(": File too large\n")));
+  EXPECT_EQ(house.run({"secret", "list"}).out, "");
+}
+
+// A1
+TEST_F(Newcomer, AProgramThatOnlyEchoesIsCalledWhatItIs) {
+  ASSERT_EQ(house.run({"add", "echo", "--", "cat"}).code, 0);
+  for (const std::string protocol : {"auto", "legacy"}) {
+    auto options = house.options();
+    options.env["MCP_PROTOCOL_NEGOTIATION"] = protocol;
+    const auto ran = test::run_program({test::built("patchbay"), "tools", "echo"}, options);
+    EXPECT_EQ(ran.code, 3);
+    EXPECT_THAT(ran.err, AllOf(HasSubstr("it sends back what it is sent, so it is not an MCP server"),
+                               Not(HasSubstr("unknown method"))));
+  }
+}
+
 TEST_F(Newcomer, TextIsKeptWhereThereIsNoFile) {
   add("ev");
   const auto file = (house.tree.path() / "out.txt").string();
