@@ -216,11 +216,11 @@ struct DomainProxy::Connection : std::enable_shared_from_this<Connection> {
     close();
   }
 
-  // Closes both when no byte has come from either for long.
+  // Breaks both off when no byte has come from either for long.
   void watch() {
     const auto now = loop_clock(state->executor).now();
     const auto end = last_byte + as_duration(limits.silence);
-    if (now >= end) return close();
+    if (now >= end) return reset();
     silence.set(end);
     silence.call([weak = weak_from_this()](error_code aborted) {
       const auto self = aborted ? nullptr : weak.lock();

@@ -434,7 +434,7 @@ TEST(DomainProxyTest, MoreConnectionsThanThereIsRoomForWait) {
   });
 }
 
-TEST(DomainProxyTest, AConnectionWithoutAByteForLongIsEnded) {
+TEST(DomainProxyTest, AConnectionWithoutAByteForLongIsBrokenOff) {
   ScriptedServer server([](ScriptConnection& connection) {
     connection.write("first");
     connection.read_exactly(1);
@@ -453,7 +453,11 @@ TEST(DomainProxyTest, AConnectionWithoutAByteForLongIsEnded) {
     co_await clock.advance(9min);
     EXPECT_EQ(scene.proxy->connections(), 1u);
     co_await clock.advance(2min);
-    EXPECT_EQ(co_await Scene::read(socket), "");
+    // Half an answer is not to be taken for a whole one.
+    std::array<char, 1> room;
+    error_code failed;
+    co_await socket.async_read_some(asio::buffer(room), asio::redirect_error(asio::use_awaitable, failed));
+    EXPECT_EQ(failed, asio::error::connection_reset);
     co_await until([&] { return scene.proxy->connections() == 0; });
   });
 }
