@@ -437,6 +437,36 @@ TEST_F(TwoProcesses, AServerThatComesAsTheLastOneLeaves_HasTheToken) {
   });
 }
 
+// Whoever keeps a token may be asked to unlock the store, for as long as they like.
+TEST_F(TwoProcesses, WhoKeepsATokenForLong_LosesNobodyElseTheirs) {
+  ManualClock clock;
+  run_task(clock, [this, &clock]() -> Task<void> {
+    const auto executor = co_await asio::this_coro::executor;
+    auto held = co_await process()->lock("servers of tokens");
+    const auto other = process();
+    TokenSet tokens;
+    tokens.issuer = "https://a.example";
+    tokens.resource = "https://mcp.example";
+    tokens.access = Secret("access");
+    tokens.refresh = Secret("the only one that is valid");
+    Scope scope(executor);
+    std::optional<Result<void>> kept;
+    scope.spawn([](std::shared_ptr<SignInStore> in, TokenSet given, std::optional<Result<void>>& into) -> Task<void> {
+      into = co_await as_result(in->keep_token(std::move(given), "https://mcp.example/mcp"));
+    }(other, tokens, kept));
+    while (!kept) {
+      co_await clock.advance(1s);
+      // Files are written in real time.
+      auto work = [] { return 0; };
+      (void)co_await offload(Pool::slow, std::move(work));
+    }
+    EXPECT_TRUE(kept->has_value());
+    const auto found = co_await other->token_of_server("https://mcp.example/mcp");
+    EXPECT_TRUE(found && found->refresh.reveal() == tokens.refresh.reveal());
+    co_await scope.join();
+  });
+}
+
 TEST_F(TwoProcesses, WhatARefusalNames_IsKeptUntilSomebodySignsIn) {
   run_task([this]() -> Task<void> {
     const SignInNeed need{.resource_metadata = metadata_url, .scope = "write", .proof = true};

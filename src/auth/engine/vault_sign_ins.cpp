@@ -20,6 +20,7 @@ using namespace std::chrono_literals;
 
 constexpr auto between_tries = 50ms;
 constexpr auto lock_wait = 60s;            // a renewal of somebody else: two requests of 30 s at most
+constexpr auto marks_wait = 5s;            // somebody else writes a few files, or is asked to unlock them
 constexpr std::size_t most_servers = 200;  // that share a token
 
 struct FailureFormat : TimedRecord<SignInFailure> {
@@ -242,10 +243,11 @@ class VaultSignIns final : public SignInStore {
     VaultLock lock;
   };
   // Waits on the loop: whoever holds it needs a helper thread to go on, and many may wait.
-  static Task<std::unique_ptr<Lock>> take(std::shared_ptr<SecretVault> vault, std::string name) {
+  static Task<std::unique_ptr<Lock>> take(std::shared_ptr<SecretVault> vault, std::string name,
+                                          std::chrono::milliseconds wait = lock_wait) {
     const auto executor = co_await asio::this_coro::executor;
     const auto& clock = loop_clock(executor);
-    const auto end = time_after(clock.now(), lock_wait);
+    const auto end = time_after(clock.now(), wait);
     for (;;) {
       auto held = co_await as_result(in_vault(vault, [name](SecretVault& of) { return of.lock(name, 0ms); }));
       if (held) co_return std::make_unique<Held>(std::move(*held));
@@ -255,7 +257,10 @@ class VaultSignIns final : public SignInStore {
   }
 
   static Task<void> keep(std::shared_ptr<SecretVault> vault, TokenSet tokens, std::string mark) {
-    const auto lock = co_await take(vault, std::string(marks_lock));
+    // The token is worth more than the marks: the one that it replaces may be valid no longer, and the next renewal
+    // writes the marks again.
+    const auto lock = co_await as_result(take(vault, std::string(marks_lock), marks_wait));
+    if (!lock && lock.error().code() == Errc::cancelled) throw lock.error();
     co_await in_vault(vault, [tokens = std::move(tokens), mark = std::move(mark)](SecretVault& of) {
       return keep_in(of, tokens, mark);
     });
