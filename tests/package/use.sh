@@ -9,6 +9,9 @@ fail() { printf '%s\n' "$*"; exit 1; }
 
 "$(dirname "$0")/headers.sh" "$prefix/include"
 
+# Warnings and other options are the choice of who builds.
+if grep -rn 'INTERFACE_COMPILE_OPTIONS' "$prefix" --include='*.cmake'; then fail 'programs that link the library get these options'; fi
+
 cp -r "$(dirname "$0")/../../examples" "$examples"
 # An example that does not fit a page is a tutorial. The one that makes its own connection has to show both ends.
 for file in "$examples"/*.cpp; do
