@@ -13,6 +13,7 @@
 #include "base/offload.h"
 #include "base/strings.h"
 #include "base/timeout.h"
+#include "host/hooks/agent_hooks.h"
 #include "text/clean_text.h"
 
 namespace patchbay {
@@ -145,9 +146,14 @@ Task<void> Agent::Impl::begin(Self self) {
   if (self->stopped_) throw Error(Errc::closed, "the agent was stopped");
   co_await self->apart_->run(as_bool(self->model_tools_.begin()));
   if (self->stopped_) throw Error(Errc::closed, "the agent was stopped");
+  auto transcript = co_await conversation->path();
+  if (self->stopped_) throw Error(Errc::closed, "the agent was stopped");
   self->conversation_ = std::move(conversation);
   self->handles_ = self->conversation_->handles();
-  if (self->options_.principal.empty()) self->host_.set_conversation(self->conversation_->id());
+  if (self->options_.principal.empty()) {
+    self->host_.set_conversation(self->conversation_->id());
+    tell_hooks_of_conversation(self->host_, self->conversation_->id(), std::move(transcript));
+  }
   co_await add_tools(self);
   if (self->stopped_) throw Error(Errc::closed, "the agent was stopped");
   self->begun_ = true;

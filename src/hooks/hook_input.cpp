@@ -16,7 +16,7 @@ std::string_view mode_name(PermissionMode mode) noexcept {
 
 Json common(HookEvent event, const HookSurroundings& run) {
   return {{"session_id", run.session_id},
-          {"transcript_path", ""},
+          {"transcript_path", run.transcript},
           {"cwd", run.cwd},
           {"permission_mode", mode_name(run.mode)},
           {"hook_event_name", to_string(event)}};

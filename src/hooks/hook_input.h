@@ -17,6 +17,7 @@ namespace patchbay {
 // Of one run.
 struct HookSurroundings {
   std::string session_id;
+  std::string transcript = {};  // the file of the conversation; empty: there is none
   std::string cwd;
   PermissionMode mode = PermissionMode::standard;
 };

@@ -284,6 +284,9 @@ struct HostMaker {
   static Task<HookVerdict> ask_agent_hooks(Host& host, HookEvent event, std::string what, Json facts) {
     return Host::Impl::ask_agent_hooks(host.impl_, event, std::move(what), std::move(facts));
   }
+  static void set_conversation(Host& host, std::string id, std::string transcript) {
+    host.impl_->conversation_of_hooks_ = {std::move(id), std::move(transcript)};
+  }
   static std::shared_ptr<FlightRecorder> flight_of(Host& host) { return host.impl_->flight_; }
 };
 
@@ -291,6 +294,10 @@ void leave_hooks_to_server(Host& host, std::string server) { HostMaker::leave_ho
 
 Task<HookVerdict> ask_agent_hooks(Host& host, HookEvent event, std::string what, Json facts) {
   return HostMaker::ask_agent_hooks(host, event, std::move(what), std::move(facts));
+}
+
+void tell_hooks_of_conversation(Host& host, std::string id, std::string transcript) {
+  HostMaker::set_conversation(host, std::move(id), std::move(transcript));
 }
 
 std::shared_ptr<FlightRecorder> flight_recorder_of(Host& host) { return HostMaker::flight_of(host); }

@@ -79,7 +79,11 @@ void answer_by(ElicitResult& answer, HookVerdict& verdict) {
 }  // namespace
 
 HookSurroundings Host::Impl::hook_surroundings() const {
-  return {.session_id = session_id_, .cwd = context_->run.cwd, .mode = permissions_.mode()};
+  const auto& conversation = conversation_of_hooks_;
+  return {.session_id = conversation.id.empty() ? session_id_ : conversation.id,
+          .transcript = conversation.transcript,
+          .cwd = context_->run.cwd,
+          .mode = permissions_.mode()};
 }
 
 void Host::Impl::log_outcomes(HookEvent event, const std::vector<HookOutcome>& outcomes) const {

@@ -341,6 +341,10 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
   Permissions permissions_;
   HookSet hooks_;
   std::shared_ptr<HookRunner> hook_runner_;
+  struct {
+    std::string id;
+    std::string transcript;
+  } conversation_of_hooks_;                 // empty: none
   std::set<std::string> hooks_elsewhere_;   // servers whose hooks are run where they are reached
   std::set<std::uint64_t> calls_of_hooks_;  // those that run now
   std::size_t questions_at_hooks_ = 0;

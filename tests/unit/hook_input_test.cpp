@@ -11,9 +11,10 @@ TEST(HookInput, AToolCall) {
   Tool tool;
   tool.name = "query";
   const CatalogEntry entry{"mcp__db__query", "db", std::make_shared<const Tool>(tool)};
-  const HookSurroundings run{.session_id = "id", .cwd = "/w", .mode = PermissionMode::bypass};
+  const HookSurroundings run{
+      .session_id = "id", .transcript = "/s/id.jsonl", .cwd = "/w", .mode = PermissionMode::bypass};
   EXPECT_EQ(to_text(tool_hook_input(HookEvent::pre_tool_use, run, entry, Json{{"sql", "x"}}, 7)),
-            R"({"session_id":"id","transcript_path":"","cwd":"/w","permission_mode":"bypassPermissions",)"
+            R"({"session_id":"id","transcript_path":"/s/id.jsonl","cwd":"/w","permission_mode":"bypassPermissions",)"
             R"("hook_event_name":"PreToolUse","tool_name":"mcp__db__query","tool_input":{"sql":"x"},)"
             R"("tool_use_id":"7","mcp_server":"db"})");
   const auto request = tool_hook_input(HookEvent::permission_request, run, entry, Json(), 7);

@@ -218,16 +218,19 @@ Task<void> Conversation::append(std::shared_ptr<const ModelMessage> message, Mod
   return impl_->add(impl_, std::move(records));
 }
 
-Task<std::string> Conversation::sub_folder() const {
-  const auto impl = impl_;
+Task<std::string> Conversation::with_ending(std::shared_ptr<Impl> impl, std::string_view ending) {
   if (!impl->kept) co_return std::string();
-  // Beside the file, which may be in another folder than a new one would be.
-  if (impl->file) co_return fmt::format("{}/{}.agents", impl->file->folder(), impl->head.id);
-  auto work = [place = Place(impl->options), id = impl->head.id] {
-    return fmt::format("{}/{}.agents", place.folder(), id);
+  // Where it was found, which may be in another folder than a new one would be.
+  if (impl->file) co_return fmt::format("{}/{}{}", impl->file->folder(), impl->head.id, ending);
+  auto work = [place = Place(impl->options), id = impl->head.id, ending] {
+    return fmt::format("{}/{}{}", place.folder(), id, ending);
   };
   co_return co_await on_disk(std::move(work));
 }
+
+Task<std::string> Conversation::path() const { return with_ending(impl_, ConversationFile::ending); }
+
+Task<std::string> Conversation::sub_folder() const { return with_ending(impl_, ".agents"); }
 
 Task<void> Conversation::add_sub(SubConversation sub) {
   std::vector<ConversationRecord> records{std::move(sub)};

@@ -94,6 +94,8 @@ class Conversation {
   // The conversation is this from now on: it was shortened. The file keeps what was before, for people.
   Task<void> replace(std::vector<std::shared_ptr<const ModelMessage>> messages);
 
+  // Its file, which is made with the first message; empty where it is not kept.
+  Task<std::string> path() const;
   // Where conversations of sub-agents are kept; empty where this one is not.
   Task<std::string> sub_folder() const;
   Task<void> add_sub(SubConversation sub);
@@ -108,6 +110,9 @@ class Conversation {
   explicit Conversation(std::shared_ptr<Impl> impl);
 
  private:
+  // A neighbour of its file, or the file itself; empty where it is not kept.
+  static Task<std::string> with_ending(std::shared_ptr<Impl> impl, std::string_view ending);
+
   std::shared_ptr<Impl> impl_;
 };
 

@@ -24,7 +24,7 @@ namespace {
 namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 
-constexpr std::string_view ending = ".jsonl";
+constexpr std::string_view ending = ConversationFile::ending;
 constexpr std::size_t hash_letters = 16;
 constexpr std::size_t longest_name = 40;
 constexpr std::size_t most_folders = 10'000;

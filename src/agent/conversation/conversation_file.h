@@ -24,6 +24,8 @@ std::string conversation_folder(const std::string& state_directory, const std::s
 
 class ConversationFile {
  public:
+  static constexpr std::string_view ending = ".jsonl";  // of its name, behind the id
+
   // A new file with these lines in it, and its lock. It has its name only when all of them are on the disk.
   static Result<std::shared_ptr<ConversationFile>> make(const std::string& folder, const std::string& id,
                                                         std::string_view lines);

@@ -15,4 +15,8 @@ namespace patchbay {
 // event has of its own. A hook that fails does not make it throw. Reads the configuration first, if nobody has.
 Task<HookVerdict> ask_agent_hooks(Host& host, HookEvent event, std::string what, Json facts);
 
+// What hooks of this Host are told of the conversation that they are about: its id, and the file that it is kept in
+// (empty: nowhere). Without it they know the Host's own run.
+void tell_hooks_of_conversation(Host& host, std::string id, std::string transcript);
+
 }  // namespace patchbay
