@@ -27,6 +27,8 @@ struct SessionWish {
   std::function<Task<std::optional<bool>>(ServerConfig)> approve;
   // Unset: the editor shows no forms.
   std::function<Task<ElicitResult>(ElicitRequest, CallContext)> person = {};
+  // Whether a server may have text from the model.
+  std::function<Task<bool>(SamplingQuestion)> sampling;
   std::function<void(const HostEvent&)> on_host_event;
 };
 

@@ -5,7 +5,10 @@
 #include <fmt/format.h>
 
 #include "agent/grants.h"
+#include "agent/sampling.h"
+#include "base/as_result.h"
 #include "entries/consent_text.h"
+#include "text/visible_text.h"
 
 namespace patchbay::acp {
 namespace {
@@ -28,6 +31,10 @@ void EditorSession::fill(SessionWish& wish) {
     const auto session = self.lock();
     if (!session) co_return std::nullopt;
     co_return co_await session->ask_approval(std::move(server));
+  };
+  wish.sampling = [self](SamplingQuestion question) -> Task<bool> {
+    const auto session = self.lock();
+    co_return session&& co_await session->ask_sampling(std::move(question));
   };
   if (can_.fill_forms) {
     wish.person = [self](ElicitRequest request, CallContext context) -> Task<ElicitResult> {
@@ -125,6 +132,30 @@ Task<std::optional<bool>> EditorSession::ask_approval(ServerConfig server) {
   if (chosen == "approve") co_return true;
   if (chosen == "reject") co_return false;
   co_return std::nullopt;
+}
+
+// All that would be sent is shown, or nothing is sent. A yes is for once.
+Task<bool> EditorSession::ask_sampling(SamplingQuestion question) {
+  value_or_throw(can_be_read(question.text));
+  auto options = Json::array();
+  options.push_back(option("once", "Send it to the model, and the answer to the server", "allow_once"));
+  options.push_back(option("no", "Reject", "reject_once"));
+  const auto server = visible_text(question.context.server);
+  auto content = Json::array();
+  content.push_back(
+      {{"type", "content"},
+       {"content", Json{{"type", "text"},
+                        {"text", fmt::format("The server \"{}\"{} wants your model to answer this:\n{}", server,
+                                             question.context.tool.empty()
+                                                 ? std::string()
+                                                 : fmt::format(" (tool {})", visible_text(question.context.tool)),
+                                             question.text)}}}});
+  Json call{{"toolCallId", fmt::format("sampling:{}", ++texts_asked_for_)},
+            {"title", fmt::format("Answer the server \"{}\" with the model", server)},
+            {"kind", "other"},
+            {"status", "pending"},
+            {"content", std::move(content)}};
+  co_return co_await ask(std::move(call), std::move(options)) == "once";
 }
 
 Task<ElicitResult> EditorSession::ask_form(ElicitRequest request, CallContext context) {

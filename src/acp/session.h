@@ -38,13 +38,15 @@ class EditorSession : public std::enable_shared_from_this<EditorSession> {
   Task<std::string> ask(Json call, Json options);
   Task<bool> ask_permission(PermissionQuestion question);
   Task<std::optional<bool>> ask_approval(ServerConfig server);
+  Task<bool> ask_sampling(SamplingQuestion question);
   Task<ElicitResult> ask_form(ElicitRequest request, CallContext context);
 
   std::shared_ptr<Peer> peer_;
   EditorCan can_;
   std::string directory_;
   std::optional<Updates> updates_;
-  std::set<std::string> allowed_;  // tools that the user allows for this session
+  std::set<std::string> allowed_;    // tools that the user allows for this session
+  std::size_t texts_asked_for_ = 0;  // by servers, of the model
   std::unique_ptr<SessionGround> ground_;
   std::unique_ptr<Agent> agent_;
 };

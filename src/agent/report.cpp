@@ -169,6 +169,7 @@ Json end_json(EndWords words, bool is_error, const AgentAnswer& answer, const Re
             {"usage", usage_json(answer.usage)},
             {"permission_denials", std::move(denials)}};
   if (answer.structured) json["structured_output"] = *answer.structured;
+  if (end.for_servers) json["usage_for_servers"] = usage_json(*end.for_servers);
   if (!end.deferred.empty()) {
     // Readers know one; a model can want several at once.
     const auto wanted = [](const ModelToolUse& use) {

@@ -39,7 +39,8 @@ std::optional<Json> event_json(const AgentEvent& event, const ReportRun& run);
 // The last line, and all of "json".
 struct ReportEnd {
   std::chrono::milliseconds took{};
-  std::vector<ModelToolUse> deferred = {};  // calls that are to be made when the conversation is resumed
+  std::vector<ModelToolUse> deferred = {};     // calls that are to be made when the conversation is resumed
+  std::optional<ModelUsage> for_servers = {};  // what servers had of the model
 };
 Json answer_json(const AgentAnswer& answer, const ReportEnd& end, const ReportRun& run);
 // The same of a run that came to no answer. What was used and refused until then is in `so_far`.

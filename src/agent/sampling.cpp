@@ -4,7 +4,15 @@
 #include <memory>
 #include <utility>
 
+#include "base/as_result.h"
+
 namespace patchbay {
+namespace {
+
+constexpr std::size_t most_prompt_bytes = 32u << 10;
+constexpr std::ptrdiff_t most_prompt_lines = 400;
+
+}  // namespace
 
 Result<ModelRequest> sampling_request(const CreateMessageRequest& request, const ModelInfo& model) {
   if (request.max_tokens <= 0) return fail(Errc::invalid_argument, "maxTokens must be greater than 0");
@@ -46,6 +54,19 @@ Result<CreateMessageResult> sampling_answer(const ModelAnswer& answer, const std
   }
   out.content.emplace_back(TextContent{.text = std::move(text)});
   return out;
+}
+
+Task<CreateMessageResult> answer_sampling(std::shared_ptr<Model> model, CreateMessageRequest request,
+                                          std::function<void(const ModelAnswer&)> heard) {
+  auto asked = value_or_throw(sampling_request(request, model->info()));
+  const auto answer = co_await model->ask(std::move(asked), {});
+  if (heard) heard(answer);
+  co_return value_or_throw(sampling_answer(answer, request.stop_sequences));
+}
+
+Result<void> can_be_read(std::string_view prompt) {
+  if (prompt.size() <= most_prompt_bytes && std::ranges::count(prompt, '\n') <= most_prompt_lines) return {};
+  return fail(Errc::denied, "the prompt is longer than a person can be asked to read");
 }
 
 }  // namespace patchbay

@@ -74,12 +74,13 @@ HostOptions agent_host_options(const Settings& settings, Io& io, const std::stri
 }
 
 AgentHost::AgentHost(const Settings& settings, Io& io, const Runtime& given, HostOptions options,
-                     std::function<void(const std::string&)> say)
+                     std::function<void(const std::string&)> say, std::shared_ptr<RefusedExtras> refused)
     : secrets(std::make_shared<const KnownSecrets>(*options.config)),
       runtime(agent_runtime(settings, io, given, secrets, std::move(say))),
       vault_(open_vault(settings, io, options.config->config_dir)),
       words_(settings.model),
       config_(*options.config),
+      refused_(refused ? std::move(refused) : std::make_shared<RefusedExtras>()),
       host(make_host(std::move(options), runtime, std::string(command_name(settings.command)), {}, vault_)) {
   if (settings.ide) {
     host.add_server(ide_server("--ide"), ide_transport(ide_search(process_environment(), agent_directory(settings))));

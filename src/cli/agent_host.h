@@ -34,8 +34,9 @@ HostOptions agent_host_options(const Settings& settings, Io& io, const std::stri
 class AgentHost {
  public:
   // `say` gets lines for people that come up meanwhile: warnings of the log. With a log of its own they go there.
+  // `refused`: where several on one loop share what APIs refused.
   AgentHost(const Settings& settings, Io& io, const Runtime& given, HostOptions options,
-            std::function<void(const std::string&)> say);
+            std::function<void(const std::string&)> say, std::shared_ptr<RefusedExtras> refused = nullptr);
 
   // Which model is meant: that of --model, else `model` of the configuration, else the first with a key.
   // Errc::config says how one is set up. May ask the store of secrets, which blocks.
@@ -51,7 +52,7 @@ class AgentHost {
   const std::shared_ptr<SecretVault> vault_;
   const std::string words_;
   const LoadedConfig config_;  // as it was when this began
-  const std::shared_ptr<RefusedExtras> refused_ = std::make_shared<RefusedExtras>();
+  const std::shared_ptr<RefusedExtras> refused_;
   ModelChoice choice_of(const std::string& words, TypedWhere where) const;
   std::shared_ptr<Model> model_of(ModelChoice choice) const;
 

@@ -193,3 +193,23 @@ await edit(
     passed('AFormIsFilledIn');
   },
 );
+
+// A server that wants text of the model has it when the user says so, and is told when they do not.
+const sampling = process.env.SAMPLING_SERVER;
+for (const [answer, expected] of [['once', 'Something.'], ['no', 'rejected']]) {
+  await edit(
+    ({ toolCall }) => select(toolCall.toolCallId.startsWith('sampling:') ? answer : 'once'),
+    async (ctx, seen) => {
+      const fix = [{ name: 'fix', command: sampling, args: [], env: [] }];
+      const { sessionId } = await ctx.request(agent.session.new, { cwd: project, mcpServers: fix });
+      await ctx.request(agent.session.prompt, { sessionId, prompt: say('sample it') });
+      const question = seen.questions.find(({ toolCall }) => toolCall.toolCallId.startsWith('sampling:'));
+      assert.ok(question, 'the user is asked');
+      assert.deepEqual(question.options.map(({ kind }) => kind), ['allow_once', 'reject_once']);
+      assert.ok(JSON.stringify(question.toolCall.content).includes('say something'), JSON.stringify(question));
+      const content = JSON.stringify(of(seen, 'tool_call_update').at(-1).content);
+      assert.ok(content.includes(expected), content);
+    },
+  );
+}
+passed('TextOfTheModelIsForTheUserToGive');

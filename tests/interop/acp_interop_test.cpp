@@ -32,19 +32,23 @@ TEST(AgentInAnEditor, WorksWithTheOfficialLibrary) {
     {"when":"once more","calls":[{"name":"mcp__fake__echo","input":{"text":"hi"}}]},
     {"when":"change it","calls":[{"name":"edit_file","input":{"path":"a.txt","old_text":"water","new_text":"cut"}}]},
     {"when":"run something","calls":[{"name":"run_command","input":{"command":"touch","args":["made"]}}]},
+    {"when":"say something","text":"Something."},
+    {"when":"sample it","calls":[{"name":"mcp__fix__ask_sample"}]},
     {"when":"who am I","calls":[{"name":"mcp__fake__said_name"}]},
     {"text":"Done."},{"text":"Done."},{"text":"Done."},{"text":"Done."}]})");
   auto options = house.options();
   options.env["PATCHBAY_NPM_DIR"] = environment("PATCHBAY_NPM_DIR");
+  options.env["SAMPLING_SERVER"] = built("scenario-server");
   const auto script = (house.tree.path() / "s.json").string();
   const auto edited =
       run_program({environment("PATCHBAY_NODE"), in_sources("tests/interop/acp_client.mjs"), house.project(),
                    built("mode-server"), built("patchbay"), "acp", "--model", "script:" + script},
                   options);
   EXPECT_EQ(edited.code, 0) << edited.out << edited.err;
-  for (const auto* check : {"Initialize", "WrongRequestsAreRefused", "CallsAreShown", "OutcomesAreShown",
-                            "TheUserIsAsked", "WhatIsAllowedForTheSessionIsNotAskedAgain", "ModesAreSet",
-                            "APromptIsCancelled", "ASessionIsClosed", "ASessionIsTakenUp", "AFormIsFilledIn"}) {
+  for (const auto* check :
+       {"Initialize", "WrongRequestsAreRefused", "CallsAreShown", "OutcomesAreShown", "TheUserIsAsked",
+        "WhatIsAllowedForTheSessionIsNotAskedAgain", "ModesAreSet", "APromptIsCancelled", "ASessionIsClosed",
+        "ASessionIsTakenUp", "AFormIsFilledIn", "TextOfTheModelIsForTheUserToGive"}) {
     EXPECT_THAT(edited.out, HasSubstr("ok " + std::string(check) + "\n"));
   }
 }

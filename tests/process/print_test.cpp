@@ -1,6 +1,7 @@
 // `patchbay -p` as a script meets it: what is on stdout in each format, what is refused, and how it ends. The model is
 // a script, the tools are the built-in ones and those of a small server. G1 N7 N10.
 #include <filesystem>
+#include <fstream>
 #include <sstream>
 
 #include <gmock/gmock.h>
@@ -333,6 +334,78 @@ TEST_F(PrintAnswer, AnInterruptIsReportedAndEndsIt) {
     echo "$?"
     cat <&3)");
   EXPECT_THAT(stopped.out, AllOf(StartsWith("143\n"), HasSubstr("error_interrupted"))) << stopped.err;
+}
+
+TEST_F(PrintAnswer, CtrlCEndsItWith130) {
+  model(R"({"calls":[{"name":"mcp__fake__echo","input":{"text":"x"}}]},{"text":"never"})");
+  house.tree.file("project/servers.json", mode_server_file("silent-on-call"));
+  // A shell without job control has the interrupt ignored by what it starts beside it.
+  const auto stopped = shell(R"(set -m
+    mkfifo f
+    "$PATCHBAY" --model script:s.json -p hi --output-format stream-json --mcp-config servers.json --allowedTools mcp__fake \
+      < /dev/null > f &
+    exec 3< f
+    while read -r line <&3; do case $line in *tool_use*) break ;; esac; done
+    kill -INT $!
+    wait $!
+    echo "$?"
+    cat <&3)");
+  EXPECT_THAT(stopped.out, AllOf(StartsWith("130\n"), HasSubstr("error_interrupted"))) << stopped.err;
+}
+
+// N10, B5: a server that wants text of the model gets it where settings say so, and never waits for a person.
+TEST_F(PrintAnswer, AServerHasTextOfTheModelWhereSettingsAllowIt) {
+  const auto* turns = R"({"when":"say something","text":"Something.","usage":{"input":12,"output":3}},
+      {"when":"go","calls":[{"name":"mcp__fix__ask_sample"}]},{"text":"It said: ${result}"})";
+  const std::vector<std::string> words{"go",
+                                       "--json",
+                                       "--allowedTools",
+                                       "mcp__fix__ask_sample",
+                                       "--mcp-config",
+                                       server_file(Json{{"fix", Json{{"command", built("scenario-server")}}}})};
+  model(turns);
+  const auto refused = print(words);
+  EXPECT_EQ(refused.code, 0);
+  const auto denied = json_of(refused);
+  EXPECT_THAT(std::string(denied["result"].as_text()),
+              AllOf(HasSubstr("sampling.allow"), HasSubstr("nobody can be asked")));
+  EXPECT_EQ(denied.find("usage_for_servers"), nullptr);
+  EXPECT_THAT(print({"go", "--allowedTools", "mcp__fix__ask_sample", "--mcp-config",
+                     server_file(Json{{"fix", Json{{"command", built("scenario-server")}}}})})
+                  .err,
+              HasSubstr("\"fix\": it may not have text from the model"));
+  house.tree.file("home/.config/patchbay/config.json", R"({"settings":{"sampling":{"allow":["fix"]}}})");
+  const auto allowed = print(words);
+  const auto json = json_of(allowed);
+  EXPECT_THAT(std::string(json["result"].as_text()), HasSubstr("Something.")) << allowed.err;
+  EXPECT_EQ(json["usage_for_servers"]["output_tokens"], Json(3));
+  // What a repository says allows nothing.
+  house.tree.file("home/.config/patchbay/config.json", "{}");
+  house.tree.file("project/.claude/settings.json", R"({"sampling":{"allow":["fix"]}})");
+  EXPECT_THAT(std::string(json_of(print(words))["result"].as_text()), HasSubstr("nobody can be asked"));
+}
+
+// G1, P3: what a hook is told of the conversation is where it is.
+TEST_F(PrintAnswer, HooksAreToldWhereTheConversationIs) {
+  house.tree.file("project/a.txt", "water the plants");
+  model(looks);
+  const auto log = (house.tree.path() / "hooks.log").string();
+  const auto entry = R"([{"hooks":[{"type":"command","command":"cat >> )" + log + R"(; echo >> )" + log + R"("}]}])";
+  house.tree.file("home/.claude/settings.json", R"({"hooks":{"UserPromptSubmit":)" + entry + R"(,"PreToolUse":)" +
+                                                    entry + R"(,"SessionEnd":)" + entry + "}}");
+  const auto json = json_of(print({"go", "--json"}));
+  std::ifstream file(log);
+  std::vector<std::string> events;
+  for (std::string line; std::getline(file, line);) {
+    const auto told = parse_json(line);
+    ASSERT_TRUE(told) << line;
+    events.emplace_back((*told)["hook_event_name"].as_text());
+    EXPECT_EQ((*told)["session_id"], json["session_id"]);
+    const std::string path((*told)["transcript_path"].as_text());
+    EXPECT_THAT(path, testing::EndsWith(std::string(json["session_id"].as_text()) + ".jsonl"));
+    EXPECT_TRUE(std::filesystem::is_regular_file(path)) << path;
+  }
+  EXPECT_THAT(events, ElementsAre("UserPromptSubmit", "PreToolUse", "SessionEnd"));
 }
 
 }  // namespace

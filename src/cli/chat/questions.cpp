@@ -26,9 +26,6 @@ namespace patchbay::cli {
 namespace {
 
 constexpr int most_tries = 10;
-// Of a prompt that a server wants to give to the model: nobody reads more of it before they say yes.
-constexpr std::size_t most_prompt_bytes = 32u << 10;
-constexpr std::size_t most_prompt_lines = 400;
 
 // Nothing when the person leaves it. What was written with a mistake is there to be corrected.
 Task<std::optional<Json>> edited_arguments(Stage::Question& asked, std::string text) {
@@ -167,10 +164,7 @@ Task<ElicitResult> Chat::answer(ElicitRequest question, CallContext context) {
 // Whether a server may have text of the model. All that would be sent is shown, or nothing is sent.
 Task<bool> Chat::approve_sampling(SamplingQuestion question) {
   if (!model_) throw Error(Errc::unsupported, "this conversation has no model");
-  const auto lines = static_cast<std::size_t>(std::ranges::count(question.text, '\n'));
-  if (question.text.size() > most_prompt_bytes || lines > most_prompt_lines) {
-    throw Error(Errc::denied, "the prompt is longer than a person can be asked to read");
-  }
+  value_or_throw(can_be_read(question.text));
   const auto turn = co_await turns_.acquire();
   Stage::Question asked(stage_);
   const auto& context = question.context;
@@ -186,14 +180,15 @@ Task<bool> Chat::approve_sampling(SamplingQuestion question) {
 Task<CreateMessageResult> Chat::sample(CreateMessageRequest request, CallContext context) {
   const auto model = model_;
   if (!model) throw Error(Errc::unsupported, "this conversation has no model");
-  auto asked = value_or_throw(sampling_request(request, model->info()));
-  const auto answer = co_await model->ask(std::move(asked), {});
-  // Also of an answer that the server does not get. It has no tools, so none can be left out.
-  add(for_servers_, answer.usage);
-  for (const auto& warning : answer.warnings) view_.note(message_line(warning, 1000));
-  auto result = value_or_throw(sampling_answer(answer, request.stop_sequences));
-  view_.note(fmt::format("The model answered \"{}\":\n{}", visible_text(context.server),
-                         indented(clean_excerpt(text_of(answer.message), 600))));
+  std::string said;
+  auto result = co_await answer_sampling(model, std::move(request), [&](const ModelAnswer& answer) {
+    // It has no tools, so none can be left out.
+    add(for_servers_, answer.usage);
+    for (const auto& warning : answer.warnings) view_.note(message_line(warning, 1000));
+    said = text_of(answer.message);
+  });
+  view_.note(
+      fmt::format("The model answered \"{}\":\n{}", visible_text(context.server), indented(clean_excerpt(said, 600))));
   co_return result;
 }
 

@@ -9,6 +9,8 @@
 #include <patchbay/version.h>
 
 #include "acp/agent_server.h"
+#include "agent/models/api_extras.h"
+#include "agent/sampling.h"
 #include "base/as_result.h"
 #include "base/scope.h"
 #include "cli/agent_host.h"
@@ -31,14 +33,17 @@ Task<bool> approve(acp::SessionWish wish, Settings settings, std::function<void(
 class Ground final : public acp::SessionGround {
  public:
   // `settings`: of this session.
-  Ground(const Settings& settings, Io& io, const Runtime& runtime, const acp::SessionWish& wish)
+  Ground(const Settings& settings, Io& io, const Runtime& runtime, const acp::SessionWish& wish,
+         std::shared_ptr<RefusedExtras> refused)
       : settings_(settings),
         resume_(wish.resume),
-        house_(settings_, io, runtime, host_options_of(settings_, io, wish),
-               [&io](const std::string& text) { io.talk(text); }) {}
+        house_(
+            settings_, io, runtime, host_options_of(settings_, io, wish, *this),
+            [&io](const std::string& text) { io.talk(text); }, std::move(refused)),
+        model_(house_.model()) {}
 
   Host& host() override { return house_.host; }
-  std::shared_ptr<Model> model() override { return house_.model(); }
+  std::shared_ptr<Model> model() override { return model_; }
   AgentOptions options() override {
     auto options = agent_options(settings_);
     options.resume = resume_;
@@ -46,13 +51,18 @@ class Ground final : public acp::SessionGround {
   }
 
  private:
-  static HostOptions host_options_of(const Settings& settings, Io& io, const acp::SessionWish& wish) {
+  static HostOptions host_options_of(const Settings& settings, Io& io, const acp::SessionWish& wish,
+                                     const Ground& ground) {
     auto options = agent_host_options(settings, io, wish.directory);
     options.follow_config = true;
     options.permission.ask = wish.ask;
     options.approve = [wish, settings, say = io.talk, declared = options.config->servers](
                           const ApprovalQuestion& question) { return approve(wish, settings, say, question.server); };
     options.asking.person = wish.person;
+    options.asking.sampling = wish.sampling;
+    options.client.sample = [&ground](CreateMessageRequest request, const CallContext&) {
+      return answer_sampling(ground.model_, std::move(request), {});
+    };
     for (const auto& more : wish.directories) options.asking.folders.push_back(more);
     options.on_event = wish.on_host_event;
     return options;
@@ -61,6 +71,7 @@ class Ground final : public acp::SessionGround {
   Settings settings_;
   std::string resume_;
   AgentHost house_;
+  std::shared_ptr<Model> model_;
 };
 
 // What a session of an editor is told beside the words that started us.
@@ -74,8 +85,10 @@ Settings settings_of(Settings settings, const acp::SessionWish& wish) {
 
 int acp(const Settings& settings, Io& io, const Runtime& runtime) {
   acp::AgentServerOptions options{.version = std::string(version()), .state_directory = state_directory()};
+  // What an API refuses in one session is not tried again in the next.
+  const auto refused = std::make_shared<RefusedExtras>();
   options.make_ground = [&](acp::SessionWish wish) -> std::unique_ptr<acp::SessionGround> {
-    return std::make_unique<Ground>(settings_of(settings, wish), io, runtime, wish);
+    return std::make_unique<Ground>(settings_of(settings, wish), io, runtime, wish, refused);
   };
   options.shown = [secrets = std::make_shared<const KnownSecrets>()](const Error& error) {
     return with_remedy_in_words(secrets->without(error));

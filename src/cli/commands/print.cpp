@@ -17,7 +17,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "agent/conversation/usage_sum.h"
 #include "agent/report.h"
+#include "agent/sampling.h"
 #include "base/as_result.h"
 #include "base/exit_code.h"
 #include "base/loop_clock.h"
@@ -136,6 +138,13 @@ class Printed {
                          failure.below));
   }
 
+  // What the model wrote for a server.
+  void answered_server(const ModelAnswer& answer) {
+    if (!for_servers_) for_servers_.emplace();
+    add(*for_servers_, answer.usage);
+    for (const auto& warning : answer.warnings) say(warning);
+  }
+
   int answered(const AgentAnswer& answer) {
     using End = AgentAnswer::End;
     if (format_ == Format::text) {
@@ -230,7 +239,7 @@ class Printed {
   }
 
   ReportEnd end() const {
-    ReportEnd end{.deferred = deferred_};
+    ReportEnd end{.deferred = deferred_, .for_servers = for_servers_};
     if (clock_) end.took = std::chrono::duration_cast<std::chrono::milliseconds>(clock_->now() - begun_);
     return end;
   }
@@ -273,6 +282,7 @@ class Printed {
   AgentAnswer so_far_;
   std::map<std::string, ModelToolUse> uses_;
   std::vector<ModelToolUse> deferred_;
+  std::optional<ModelUsage> for_servers_;
 };
 
 // Asks for no more than somebody reads: an answer and its results may wait for the reader, the next request waits
@@ -327,13 +337,20 @@ int print_once(const Settings& settings, Io& io, const Runtime& given) {
   };
   options.on_event = [&printed](const HostEvent& event) { printed.heard(event); };
   asio::io_context loop(1);
+  std::shared_ptr<Model> model;
+  // Servers that settings allow have text of the model; nobody can be asked about the others.
+  options.client.sample = [&model, &printed](CreateMessageRequest request, const CallContext&) {
+    return answer_sampling(model, std::move(request),
+                           [&printed](const ModelAnswer& answer) { printed.answered_server(answer); });
+  };
   AgentHost house(settings, io, given, std::move(options), [&io](const std::string& line) { io.talk(line); });
   auto wanted = agent_options(settings);
   // There may be no second message: what servers have is there for the first one, or named as late.
   wanted.wait_for_servers = wait_for_servers(BeginWait::all);
   wanted.resume = conversation_to_resume(settings);
   wanted.on_event = [&printed](const AgentEvent& event) { printed.heard(event); };
-  Agent agent(house.host, std::make_shared<PacedModel>(house.model(), printed.output()), std::move(wanted));
+  model = std::make_shared<PacedModel>(house.model(), printed.output());
+  Agent agent(house.host, model, std::move(wanted));
   printed.attach(house, agent, loop_clock(loop.get_executor()));
 
   int code = 0;

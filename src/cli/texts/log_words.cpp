@@ -32,6 +32,7 @@ constexpr auto known_events = std::to_array<EventWords>({
     {"not_accepted", "the server refused a message (HTTP status {status}): {reason}"},
     {"answer_not_sent", "an answer could not be sent to the server: {reason}"},
     {"question_cancelled", "a question of the server was cancelled: {reason}"},
+    {"sampling_denied", "it may not have text from the model: {reason}"},
     {"message_skipped", "a message from the server was skipped: {reason}"},
     {"bad_line", "a line that is not a message was skipped: {why}"},
     {"unexpected_request",

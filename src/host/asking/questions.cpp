@@ -158,13 +158,14 @@ Task<ElicitResult> Questions::elicit(Self self, ElicitRequest question, CallCont
 
 Task<void> Questions::permit(Self self, const CreateMessageRequest& request, const CallContext& context) {
   const auto outcome = decide_sampling(self->layers_, context.server);
-  const auto refused = [&](std::string_view why) {
-    self->log_.for_server(context.server)(LogLevel::info, "sampling_denied", "reason", why);
+  const auto refused = [&](std::string_view why, LogLevel level = LogLevel::info) {
+    self->log_.for_server(context.server)(level, "sampling_denied", "reason", why);
     return Error(Errc::denied, fmt::format("the server may not have text from the model: {}", why));
   };
   if (outcome == SamplingOutcome::deny) throw refused("settings deny it");
   if (outcome == SamplingOutcome::ask && !self->options_.sampling) {
-    throw refused("settings do not allow it, and nobody can be asked");
+    // Whoever starts a script would not know.
+    throw refused("settings do not allow it (sampling.allow), and nobody can be asked", LogLevel::warning);
   }
   auto taken = self->spent_.take(self->budget_, context.server, context.call_id, request.max_tokens);
   if (!taken) throw std::move(taken).error();
