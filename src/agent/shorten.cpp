@@ -11,6 +11,8 @@ namespace {
 
 constexpr std::size_t keep_messages = 6;         // whose results stay
 constexpr std::size_t longest_summary = 40'000;  // bytes
+// Tokens of what a summary takes the place of; it may well be as long as less than that.
+constexpr std::size_t least_worth = 500;
 
 }  // namespace
 
@@ -40,11 +42,14 @@ Task<bool> Agent::Impl::shorten(Self self, bool summarise, Wanted wanted) {
   const bool enough = !summarise && saved >= old_tokens / 3 && before - std::min(before, saved) < limit / 2;
   if (!enough) {
     const auto from = cut_at(shorter, std::min(limit / 5, old_tokens / 4));
-    if (from > 0) {
+    const auto tail = shorter.begin() + static_cast<std::ptrdiff_t>(from);
+    const auto replaced = tokens_of(ModelMessages(shorter.begin(), tail));
+    // Where nothing presses, the model is not asked for what gains nothing.
+    if (from > 0 && (replaced >= least_worth || wanted != Wanted::by_person)) {
       self->freeze();
       ModelRequest request = self->request();
       request.answer_schema.reset();
-      request.messages.assign(shorter.begin(), shorter.begin() + static_cast<std::ptrdiff_t>(from));
+      request.messages.assign(shorter.begin(), tail);
       auto question = std::make_shared<ModelMessage>();
       question->parts.emplace_back(ModelText{std::string(summary_request())});
       add_message(request.messages, std::move(question));
@@ -62,7 +67,8 @@ Task<bool> Agent::Impl::shorten(Self self, bool summarise, Wanted wanted) {
       shorter = with_summary(shorter, from, summary);
     }
   }
-  if (tokens_of(shorter) >= old_tokens) co_return false;
+  const auto new_tokens = tokens_of(shorter);
+  if (new_tokens >= old_tokens) co_return false;
   co_await self->conversation_->replace(std::move(shorter));
   self->refused_shortening_.reset();
   // A new beginning: providers keep nothing of the old one.
@@ -70,7 +76,10 @@ Task<bool> Agent::Impl::shorten(Self self, bool summarise, Wanted wanted) {
   self->last_usage_ = {};
   self->asked_messages_ = 0;
   self->freeze();
-  self->report_own(AgentCompacted{.tokens_before = before, .tokens_after = self->tokens_now()});
+  // What the provider counted and what is estimated cannot be compared, so what was saved is taken away.
+  const auto gained = old_tokens - new_tokens;
+  self->report_own(
+      AgentCompacted{.tokens_before = before, .tokens_after = gained < before ? before - gained : self->tokens_now()});
   co_return true;
 }
 

@@ -181,6 +181,42 @@ TEST_F(AgentScene, AConversationThatFillsTheContextBecomesShorterByItself) {
   });
 }
 
+TEST_F(AgentScene, AShortConversationIsNotMadeLongerBySummary) {
+  model->then(says("hello"));
+  run([&](Agent& agent) -> Task<void> {
+    (void)co_await agent.send({.text = "hi"});
+    const auto before = agent.messages();
+    co_await agent.compact();
+    EXPECT_EQ(agent.messages(), before);
+    // Nobody was asked for a summary.
+    EXPECT_THAT(model->requests, testing::SizeIs(1));
+    // A summary that is as long as what it would replace changes nothing either.
+    model->then(says(std::string(4000, 'a'))).then(says(std::string(40'000, 's')));
+    (void)co_await agent.send({.text = "more"});
+    const auto longer = agent.messages();
+    co_await agent.compact();
+    EXPECT_EQ(agent.messages(), longer);
+    for (const auto& event : events) EXPECT_FALSE(std::holds_alternative<AgentCompacted>(event.what));
+  });
+}
+
+TEST_F(AgentScene, WhatShorteningGainedIsToldInTokensOfTheProvider) {
+  auto counted = says(std::string(8000, 'a'));
+  counted.usage.input = 3000;
+  model->then(counted).then(counted).then(says("a summary"));
+  run([&](Agent& agent) -> Task<void> {
+    (void)co_await agent.send({.text = "one"});
+    (void)co_await agent.send({.text = "two"});
+    co_await agent.compact();
+    const auto* told = std::get_if<AgentCompacted>(&events.back().what);
+    EXPECT_NE(told, nullptr);
+    if (told == nullptr) co_return;
+    EXPECT_EQ(told->tokens_before, 3000u);
+    EXPECT_LT(told->tokens_after, 1100u);
+    EXPECT_GT(told->tokens_after, 0u);
+  });
+}
+
 // ---- stop() and cancelling at every point
 
 class AgentWorld : public SteppedWorld {
@@ -199,7 +235,7 @@ class AgentWorld : public SteppedWorld {
     co_await host_.start();
     if (what_ != What::begin) co_await agent_->begin();
     if (what_ == What::compact) {
-      (void)co_await agent_->send({.text = "hi"});
+      (void)co_await agent_->send({.text = std::string(4000, 'q')});
       model_->then(says("a summary"));
     }
   }

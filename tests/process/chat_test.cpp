@@ -410,7 +410,7 @@ TEST_F(ChatInTmux, ACommandThatDoesNothingSaysSo) {
   Tmux tmux(scripted(R"({"text": "Hello."})"), at(100, 30));
   ASSERT_TRUE(tmux.wait_for("/help")) << tmux.screen();
   tmux.enter("/compact");
-  ASSERT_TRUE(tmux.wait_for("nothing to shorten")) << tmux.screen();
+  ASSERT_TRUE(tmux.wait_for("nothing to gain")) << tmux.screen();
   tmux.enter("!sleep 1000");
   ASSERT_TRUE(tmux.wait_for("Running")) << tmux.screen();
   tmux.keys({"C-c"});

@@ -69,7 +69,7 @@ Task<void> Chat::command(Slash command, std::string rest) {
       busy("Shortening");
       view_.was_shortened = false;
       co_await agent_->compact();
-      if (!view_.was_shortened) view_.note("There is nothing to shorten yet.");
+      if (!view_.was_shortened) view_.note("The conversation stays as it is: there is nothing to gain.");
       break;
     case Slash::last:
       if (view_.last_result().empty()) {
@@ -427,7 +427,10 @@ Task<std::string> Chat::choose_conversation() {
 }
 
 Task<void> Chat::resume(std::string rest) {
-  if (!model_) throw Error(Errc::config, "there is no model: " + std::string(trim(no_model_)));
+  if (!model_) {
+    view_.fault("There is no model: " + no_model_);
+    co_return;
+  }
   auto id = rest;
   if (id.empty()) id = co_await choose_conversation();
   if (id.empty() || (agent_ && agent_->id() == id)) co_return;
