@@ -1,5 +1,6 @@
 // `patchbay chat` in a real terminal: what a person sees and types, and what is written to the terminal. G3 P1 E1.
 #include <signal.h>
+#include <sys/stat.h>
 
 #include <fstream>
 #include <regex>
@@ -9,6 +10,7 @@
 
 #include "support/household.h"
 #include "support/places.h"
+#include "support/terminal.h"
 #include "support/tmux.h"
 
 namespace patchbay {
@@ -16,6 +18,7 @@ namespace {
 
 using test::built;
 using test::Household;
+using test::Terminal;
 using test::Tmux;
 using testing::AllOf;
 using testing::HasSubstr;
@@ -112,6 +115,30 @@ TEST_F(ChatInTmux, ACallIsShownAskedAboutAndAnswered) {
   EXPECT_THAT(tmux.all(), HasSubstr("patchbay chat --resume"));
   expect_restored(left);
   expect_gentle(tmux.bytes());
+}
+
+// Who types faster than it starts: their Enter sends as well.
+TEST(ChatAtItsStart, SendsWhatWasTypedBeforeItReadKeys) {
+  const Household house;
+  house.tree.file("script.json",
+                  R"({"turns": [{"when": "first", "text": "One."}, {"when": "second", "text": "Two."}]})");
+  const auto gate = (house.tree.path() / "gate").string();
+  ASSERT_EQ(::mkfifo(gate.c_str(), 0600), 0);
+  auto env = house.options().env;
+  env["GATE"] = gate;
+  env["PATCHBAY"] = built("patchbay");
+  env["SCRIPT"] = "script:" + (house.tree.path() / "script.json").string();
+  Terminal terminal({"/bin/sh", "-c", R"(echo ready; read -r go < "$GATE"; exec "$PATCHBAY" chat --model "$SCRIPT")"},
+                    house.project(), env);
+  ASSERT_TRUE(terminal.wait_for("ready"));
+  terminal.type("first words\rsecond words\r");
+  // The terminal has made lines of them by the time it shows them.
+  ASSERT_TRUE(terminal.wait_for("second words")) << terminal.seen();
+  std::ofstream(gate) << "go\n";
+  ASSERT_TRUE(terminal.wait_for("Two.")) << terminal.seen();
+  EXPECT_LT(terminal.seen().find("One."), terminal.seen().find("Two."));
+  terminal.type("\x04");
+  EXPECT_EQ(terminal.wait_for_end(), 0) << terminal.seen();
 }
 
 TEST_F(ChatInTmux, NoAndWhyIsToldToTheModel) {

@@ -8,8 +8,10 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
+#include <utility>
 
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/error.hpp>
@@ -39,6 +41,9 @@ void put_back() noexcept {
   (void)!::write(fd, leave.data(), leave.size());
   ::tcsetattr(fd, TCSANOW, &restore.before);
 }
+
+// More than this a terminal keeps for nobody.
+constexpr std::size_t most_typed_before = 64u << 10;
 
 constexpr auto fatal_signals = std::to_array<int>({SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL});
 
@@ -95,7 +100,20 @@ void Tty::raw() {
   modes.c_cc[VTIME] = 0;
   restore.fd = fd;
   ::tcsetattr(fd, TCSADRAIN, &modes);
+  take_typed_before();
   write(terminal::begin_typing);
+}
+
+// What was typed while the terminal still made lines of it: there its Enter became a line feed, which is another key.
+void Tty::take_typed_before() {
+  std::array<char, 4096> buffer{};
+  while (typed_before_.size() < most_typed_before) {
+    const auto got = ::read(descriptor_.native_handle(), buffer.data(), buffer.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return;
+    typed_before_.append(buffer.data(), static_cast<std::size_t>(got));
+    std::ranges::replace(typed_before_, '\n', '\r');
+  }
 }
 
 void Tty::cooked() {
@@ -136,6 +154,7 @@ Tty::Size Tty::size() const {
 }
 
 Task<std::string> Tty::read() {
+  if (!typed_before_.empty()) co_return std::exchange(typed_before_, {});
   std::array<char, 4096> buffer{};
   boost::system::error_code fault;
   const auto got =

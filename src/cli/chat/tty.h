@@ -56,9 +56,11 @@ class Tty {
 
  private:
   void write_some();
+  void take_typed_before();
 
   asio::posix::stream_descriptor descriptor_;
   std::string pending_;
+  std::string typed_before_;  // and read by nobody yet
   Event more_;
   bool raw_ = false;
 };
