@@ -71,6 +71,11 @@ TEST(CommandLineTest, WordsBecomeSettings) {
        [](Settings& s) { s.command = Command::list, s.as_mcp = true, s.allowed_tools = {"a", "mcp__b"}; }},
       {{"tools", "--allowedTools", "a", "mcp__b"},
        [](Settings& s) { s.command = Command::tools, s.allowed_tools = {"a"}, s.words = {"mcp__b"}; }},
+      // What is said to a model is none either.
+      {{"-p", "go", "--allowedTools", "mcp__a", "mcp__b", "on"},
+       [](Settings& s) {
+         s.command = Command::chat, s.print = true, s.allowed_tools = {"mcp__a", "mcp__b"}, s.words = {"go", "on"};
+       }},
       // Variables and headers of add; the first word that does not look like one ends them.
       {{"add", "-e", "A=1", "B=2", "files", "npx", "C=3"},
        [](Settings& s) { s.command = Command::add, s.env = {"A=1", "B=2"}, s.words = {"files", "npx", "C=3"}; }},

@@ -59,7 +59,7 @@ class Reader {
           break;
         }
         read_flags(word);
-      } else if (listing_ && listing_->more(word, command_ == nullptr)) {
+      } else if (listing_ && listing_->more(word, may_be_tool())) {
         flag_at_ = at_;
         keep(*listing_, {listing_name_, word, false});
       } else {
@@ -71,6 +71,9 @@ class Reader {
   }
 
  private:
+  // What is said to a model is no name of a tool.
+  bool may_be_tool() const { return command_ != nullptr && command_->command != Command::chat; }
+
   // The first fault is the one that is reported. Reading goes on: --help and --json may follow.
   UsageFault* found(UsageFault::Kind kind, std::string word) {
     if (fault_) return nullptr;
@@ -147,7 +150,7 @@ class Reader {
       typed.value = words_[++at_];
     }
     if (!other->value.alone.empty() && !typed.joined) {
-      const bool given = other->more && at_ + 1 < words_.size() && other->more(words_[at_ + 1], !command_);
+      const bool given = other->more && at_ + 1 < words_.size() && other->more(words_[at_ + 1], may_be_tool());
       typed.value = given ? words_[++at_] : std::string(other->value.alone);
     }
     if (!flag && !command_ && !settings_.as_mcp) {

@@ -31,8 +31,9 @@ bool is_header_line(std::string_view word, bool) {
   return colon != std::string_view::npos && is_made_of(word.substr(0, colon), "_-");
 }
 
-// The full name of a tool is never a command. Behind the command it may be what the command is about.
-bool is_rule(std::string_view word, bool before_command) { return before_command && word.starts_with("mcp__"); }
+// The full name of a tool is never a command, and nothing that is said to a model begins so. Behind other commands it
+// may be what the command is about.
+bool is_rule(std::string_view word, bool may_be_tool) { return !may_be_tool && word.starts_with("mcp__"); }
 
 // An ID, where there may be none: words with blanks are what is said to the model, and what begins with a dash is the
 // next flag.

@@ -49,8 +49,8 @@ using KeepValue = std::string_view (*)(Settings& settings, std::string_view valu
 using FlagTarget =
     std::variant<bool Settings::*, std::string Settings::*, std::vector<std::string> Settings::*, KeepValue>;
 // Whether a word behind the value of a flag is one more value of it, or behind a flag that can stand alone its value.
-// `before_command`: the command is still to come.
-using MoreValues = bool (*)(std::string_view word, bool before_command);
+// `may_be_tool`: behind a command that names of tools may be words of.
+using MoreValues = bool (*)(std::string_view word, bool may_be_tool);
 
 struct FlagEntry {
   std::string_view names;  // one or two: "-s,--scope"
