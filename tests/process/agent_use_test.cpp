@@ -239,6 +239,69 @@ TEST_F(AgentUse, GoesOnAfterItWasKilled) {
   }
 }
 
+// Every use of a tool has exactly one outcome, in the message behind it.
+void expect_valid(const Json& messages) {
+  std::vector<std::string> open;
+  for (const auto& message : messages.items()) {
+    std::vector<std::string> uses, outcomes;
+    for (const auto& block : message["content"].items()) {
+      if (block["type"] == Json("tool_use")) uses.emplace_back(block["id"].as_text());
+      if (block["type"] == Json("tool_result")) outcomes.emplace_back(block["tool_use_id"].as_text());
+    }
+    EXPECT_EQ(outcomes, open) << to_text(messages);
+    open = std::move(uses);
+  }
+  EXPECT_THAT(open, testing::IsEmpty()) << to_text(messages);
+}
+
+// The whole program this time, killed behind every line that it tells of its work: the turn goes on, nothing that was
+// done is done again, and the model is told of every call.
+TEST_F(AgentUse, GoesOnAfterItWasKilledAtEveryEvent) {
+  servers = Json{{"fake", fake("mode-server", {"good"})}};
+  std::size_t kills = 0;
+  for (bool ended = false; !ended; ++kills) {
+    SCOPED_TRACE("killed behind line " + std::to_string(kills));
+    const Household fresh;
+    fresh.tree.file("project/a.txt", "water the plants");
+    const auto write = Json{{"command", "sh"}, {"args", Json::array({"-c", "echo x >> made"})}};
+    auto last = anthropic_reply({.text = "All done."});
+    last.repeat = true;
+    ModelApi api({anthropic_reply({.text = "I look.",
+                                   .uses = {{.id = "a", .name = "read_file", .input = Json{{"path", "a.txt"}}},
+                                            {.id = "b", .name = "mcp__fake__echo", .input = Json{{"text", "hi"}}}}}),
+                  anthropic_reply({.uses = {{.id = "c", .name = "run_command", .input = write},
+                                            {.id = "d", .name = "mcp__fake__slow"}}}),
+                  anthropic_reply({.uses = {{.id = "e", .name = "mcp__fake__fail"}}}), last});
+    fresh.tree.file("project/servers.json", server_file(servers));
+    auto options = fresh.options();
+    for (const auto& [name, value] : at(api).env) {
+      if (!options.env.contains(name)) options.env[name] = value;
+    }
+    options.env["PATCHBAY"] = built("patchbay");
+    const std::string words =
+        R"( --mcp-config servers.json --allowedTools mcp__fake,mcp__patchbay__run_command < /dev/null )";
+    const auto killed = run_program({"/bin/bash", "-c",
+                                     fmt::format(R"(mkfifo f
+      "$PATCHBAY" -p 'the first words' --output-format stream-json {} > f & exec 3< f
+      for n in $(seq {}); do read -r line <&3 || {{ echo ended; break; }}; done
+      kill -KILL $!; wait $!)",
+                                                 words, kills)},
+                                    options);
+    ended = killed.out == "ended\n";
+    const auto resumed = run_program({"/bin/bash", "-c", R"("$PATCHBAY" -p 'go on' --continue)" + words}, options);
+    // Killed before anything was said: there is nothing to go on with.
+    if (resumed.code == 2 && kills == 0) continue;
+    EXPECT_EQ(resumed.code, 0) << resumed.err;
+    EXPECT_EQ(resumed.out, "All done.\n") << resumed.err;
+    for (const auto& request : api.requests()) expect_valid(request.json()["messages"]);
+    const auto newest = api.requests().back().body;
+    EXPECT_THAT(newest, AllOf(HasSubstr("the first words"), HasSubstr("go on")));
+    const auto made = run_program({"/bin/cat", "made"}, options);
+    EXPECT_LE(made.out.size(), 2u) << "it was done twice";
+  }
+  EXPECT_GT(kills, 10u);
+}
+
 // ---- channels
 
 TEST_F(AgentUse, AMessageOfAChannelWakesWhoSleeps) {

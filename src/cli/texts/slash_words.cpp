@@ -76,8 +76,8 @@ std::string unknown_slash_text(std::string_view word) {
   std::vector<std::string> names;
   for (const auto& command : commands) names.emplace_back(command.name);
   const auto meant = nearest(word, names);
-  return fmt::format("There is no /{}{}; /help lists what there is.", safe_name(word, 60),
-                     meant.empty() ? "" : fmt::format("; did you mean /{}?", meant));
+  return fmt::format("There is no /{}; {}/help lists what there is.", safe_name(word, 60),
+                     meant.empty() ? "" : fmt::format("did you mean /{}? ", meant));
 }
 
 std::vector<std::string> slash_help() {
