@@ -1,11 +1,14 @@
 // `patchbay acp` with the official library of the Agent Client Protocol as the editor. G1 N1.
 // ./test installs it and sets PATCHBAY_NPM_DIR and PATCHBAY_NODE.
+#include <atomic>
 #include <cstdlib>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "support/anthropic_replies.h"
 #include "support/household.h"
+#include "support/model_api.h"
 #include "support/places.h"
 
 namespace patchbay::test {
@@ -51,6 +54,31 @@ TEST(AgentInAnEditor, WorksWithTheOfficialLibrary) {
         "ASessionIsTakenUp", "AFormIsFilledIn", "TextOfTheModelIsForTheUserToGive"}) {
     EXPECT_THAT(edited.out, HasSubstr("ok " + std::string(check) + "\n"));
   }
+}
+
+// G1: an API that refuses what newer ones have is asked so once by the program, and not by each of its sessions.
+TEST(AgentInAnEditor, WhatAnApiRefusedInOneSessionIsNotTriedInTheNext) {
+  const Household house;
+  std::atomic<int> refused = 0;
+  ModelApi api([&](const ModelApiRequest& request) {
+    if (request.header("anthropic-beta").empty()) return anthropic_reply({.text = "Hello."});
+    ++refused;
+    return anthropic_error(400, "invalid_request_error", "there are no betas here");
+  });
+  auto options = house.options();
+  options.env["PATCHBAY_NPM_DIR"] = environment("PATCHBAY_NPM_DIR");
+  options.env["ANTHROPIC_BASE_URL"] = api.url();
+  options.env["ANTHROPIC_API_KEY"] = "sk-test";
+  options.env["ENABLE_TOOL_SEARCH"] = "true";
+  options.env["NO_PROXY"] = "*";
+  const auto edited =
+      run_program({environment("PATCHBAY_NODE"), in_sources("tests/interop/acp_sessions.mjs"), house.project(), "2",
+                   built("patchbay"), "acp", "--model", "anthropic:claude-opus-5"},
+                  options);
+  EXPECT_EQ(edited.code, 0) << edited.err;
+  EXPECT_THAT(edited.out, testing::EndsWith("Hello.\n")) << edited.err;
+  EXPECT_EQ(refused, 1);
+  EXPECT_THAT(api.requests(), testing::SizeIs(3));
 }
 
 }  // namespace
