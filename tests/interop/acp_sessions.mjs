@@ -18,13 +18,14 @@ const { agent, client } = acp.methods;
 const child = spawn(command, args, { cwd: '/', stdio: ['pipe', 'pipe', 'inherit'] });
 const ended = once(child, 'exit');
 const editor = acp.client({ name: 'editor' }).onNotification(client.session.update, ({ params: { update } }) => {
-  if (update.sessionUpdate === 'agent_message_chunk') console.log(update.content.text);
+  if (update.sessionUpdate === 'agent_message_chunk') process.stdout.write(update.content.text);
 });
 await editor.connectWith(acp.ndJsonStream(Writable.toWeb(child.stdin), Readable.toWeb(child.stdout)), async (ctx) => {
   await ctx.request(agent.initialize, { protocolVersion: acp.PROTOCOL_VERSION, clientCapabilities: {} });
   for (let at = 0; at < Number(count); ++at) {
     const { sessionId } = await ctx.request(agent.session.new, { cwd: project, mcpServers: [] });
     await ctx.request(agent.session.prompt, { sessionId, prompt: [{ type: 'text', text: 'hi' }] });
+    console.log();
   }
 });
 child.stdin.end();

@@ -64,6 +64,26 @@ TEST_F(AgentWithRealServers, TheyLoadWithTheFirstMessageAndABrokenOneStopsNothin
       << answered.err;
 }
 
+// As the tutorial has them declared: in the user's settings, in those of the project, and in its .mcp.json.
+TEST_F(AgentWithRealServers, AreReadWhereTheTutorialDeclaresThem) {
+  const auto file = [](const std::string& name, const Json& entry) {
+    return to_text(Json{{"mcpServers", Json{{name, entry}}}});
+  };
+  house.tree.file("home/.claude/settings.json", file("files", servers["files"]));
+  house.tree.file("project/.claude/settings.json", file("broken", servers["broken"]));
+  house.tree.file("project/.mcp.json", file("everything", servers["everything"]));
+  servers = Json::object();
+  const auto* turns = R"({"calls":[{"name":"mcp__files__read_text_file","input":{"path":"notes.txt"}},
+      {"name":"mcp__everything__echo","input":{"message":"hello"}}]},{"when":"Echo: hello","text":"Both answered."},
+      {"text":"One is missing."})";
+  const std::vector<std::string> words{"go", "--allowedTools", "mcp__files", "mcp__everything"};
+  auto trusting = words;
+  trusting.emplace_back("--trust-project");
+  EXPECT_EQ(play(turns, trusting).out, "Both answered.\n");
+  // Without a yes, those of the project wait for one.
+  EXPECT_EQ(play(turns, words).out, "One is missing.\n");
+}
+
 // H1: a model that asks for a server by name gets it, and its tools are in the next request.
 TEST_F(AgentWithRealServers, AreConnectedByTheModelAndUsed) {
   const auto answered = play(R"({"calls":[{"name":"connect_mcp","input":{"name":"files"}},

@@ -337,6 +337,27 @@ TEST_F(ChatInTmux, CtrlCInterruptsACallAndThenLeaves) {
   expect_restored(left);
 }
 
+// The first ends the call, and the model goes on; the second ends the turn.
+TEST_F(ChatInTmux, ASecondCtrlCEndsTheTurn) {
+  Tmux tmux(scripted(R"({"calls": [{"name": "mcp__fake__echo", "input": {"text": "one"}}]},
+                        {"calls": [{"name": "mcp__fake__echo", "input": {"text": "two"}}]}, {"text": "A new turn."})",
+                     {"--mcp-config", test::mode_server_file("silent-on-call"), "--allowedTools", "mcp__fake"}),
+            at(80, 24));
+  ASSERT_TRUE(tmux.wait_for("What is there to do?")) << tmux.screen();
+  tmux.enter("call it");
+  ASSERT_TRUE(tmux.wait_for("echo(text: \"one\")")) << tmux.screen();
+  ASSERT_TRUE(tmux.wait_for("mcp__fake__echo 0 s")) << tmux.screen();
+  tmux.keys({"C-c"});
+  ASSERT_TRUE(tmux.wait_for("echo(text: \"two\")")) << tmux.screen();
+  tmux.keys({"C-c"});
+  ASSERT_TRUE(tmux.wait_for("What would you rather have?")) << tmux.screen();
+  EXPECT_THAT(tmux.screen(), Not(HasSubstr("A new turn.")));
+  tmux.enter("something else");
+  ASSERT_TRUE(tmux.wait_for("A new turn.")) << tmux.screen();
+  tmux.keys({"C-d"});
+  EXPECT_THAT(tmux.left(), HasSubstr("left with 0"));
+}
+
 TEST_F(ChatInTmux, SeveralLinesWideCharactersAndPastesAreOneMessage) {
   Tmux tmux(scripted(R"({"when": "second line", "text": "Both lines."}, {"when": "pasted two", "text": "All of it."})"),
             at(60, 20));
