@@ -149,10 +149,11 @@ Task<void> Agent::Impl::begin(Self self) {
   auto transcript = co_await conversation->path();
   if (self->stopped_) throw Error(Errc::closed, "the agent was stopped");
   self->conversation_ = std::move(conversation);
+  self->transcript_ = transcript;
   self->handles_ = self->conversation_->handles();
   if (self->options_.principal.empty()) {
     self->host_.set_conversation(self->conversation_->id());
-    tell_hooks_of_conversation(self->host_, self->conversation_->id(), std::move(transcript));
+    tell_hooks_of_conversation(self->host_, self->conversation_->id(), transcript);
   }
   co_await add_tools(self);
   if (self->stopped_) throw Error(Errc::closed, "the agent was stopped");

@@ -162,6 +162,8 @@ class Agent::Impl : public std::enable_shared_from_this<Agent::Impl> {
 
   // own_hooks.cpp. Only those about making it shorter are asked for a sub-agent.
   static Task<HookVerdict> ask_hooks(Self self, HookEvent event, std::string what, Json facts);
+  // With the conversation that they are about: another one may have begun at this Host meanwhile.
+  Json of_this_conversation(Json facts) const;
   static Task<void> begin_session(Self self);
   static Task<void> end_session(Self self);
   // What goes with the message. Errc::denied: it is not sent.
@@ -201,6 +203,7 @@ class Agent::Impl : public std::enable_shared_from_this<Agent::Impl> {
   std::vector<std::string> session_context_;  // of theirs, that no message has yet
 
   std::unique_ptr<Conversation> conversation_;
+  std::string transcript_;  // its file
   ModelMessages no_messages_;
   std::string no_id_;
   ModelUsage no_usage_;

@@ -23,7 +23,16 @@ constexpr auto idle_time = 60s;
 
 }  // namespace
 
+Json Agent::Impl::of_this_conversation(Json facts) const {
+  // One of a sub-agent is its parent's.
+  if (!options_.principal.empty() || !conversation_) return facts;
+  facts["session_id"] = conversation_->id();
+  facts["transcript_path"] = transcript_;
+  return facts;
+}
+
 Task<HookVerdict> Agent::Impl::ask_hooks(Self self, HookEvent event, std::string what, Json facts) {
+  facts = self->of_this_conversation(std::move(facts));
   auto said = co_await under_way(self, ask_agent_hooks(self->host_, event, std::move(what), std::move(facts)));
   if (!said) throw std::move(said).error();
   for (auto& text : said->notices) self->notice(std::move(text));
@@ -40,9 +49,9 @@ Task<void> Agent::Impl::begin_session(Self self) {
 
 Task<void> Agent::Impl::end_session(Self self) {
   if (!self->session_begun_) co_return;
-  auto said = co_await as_result(
-      with_timeout(ask_agent_hooks(self->host_, HookEvent::session_end, "other", Json{{"reason", "other"}}),
-                   longest_end, "the SessionEnd hooks took longer than 5 s, the limit"));
+  auto said = co_await as_result(with_timeout(ask_agent_hooks(self->host_, HookEvent::session_end, "other",
+                                                              self->of_this_conversation(Json{{"reason", "other"}})),
+                                              longest_end, "the SessionEnd hooks took longer than 5 s, the limit"));
   if (said) {
     for (auto& text : said->notices) self->notice(std::move(text));
   } else if (said.error().code() == Errc::timeout) {
@@ -82,7 +91,8 @@ Task<void> Agent::Impl::remind_of_idleness(Self self) {
   if (!co_await as_result(sleep_for(idle_time))) co_return;
   auto said = co_await as_result(
       ask_agent_hooks(self->host_, HookEvent::notification, "idle_prompt",
-                      Json{{"message", "Patchbay is waiting for your input"}, {"notification_type", "idle_prompt"}}));
+                      self->of_this_conversation(Json{{"message", "Patchbay is waiting for your input"},
+                                                      {"notification_type", "idle_prompt"}})));
   if (!said) co_return;
   for (auto& text : said->notices) self->notice(std::move(text));
 }

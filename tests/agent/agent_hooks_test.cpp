@@ -140,6 +140,31 @@ TEST_F(AgentHooks, TheBeginningSaysThatAConversationGoesOn) {
   EXPECT_EQ(kept()[1]["source"], Json("resume"));
 }
 
+// Where a program begins the next conversation before it ends this one, each is told of its own.
+TEST_F(AgentHooks, AreToldOfTheConversationTheyAreAbout) {
+  hook("UserPromptSubmit", keep());
+  hook("SessionEnd", keep());
+  agent_options.state_directory = tree.path().string() + "/state";
+  model->then(says("hello")).then(says("hello again"));
+  std::vector<std::string> ids;
+  with([&](Agent& agent) -> Task<void> {
+    (void)co_await agent.send({.text = "hi"});
+    ids.push_back(agent.id());
+    Agent next(*host, model, agent_options);
+    co_await next.begin();
+    ids.push_back(next.id());
+    co_await agent.stop();
+    (void)co_await next.send({.text = "hi"});
+    co_await next.stop();
+  });
+  std::vector<std::string> told;
+  for (const auto& input : kept()) {
+    told.emplace_back(input["session_id"].as_text());
+    EXPECT_THAT(std::string(input["transcript_path"].as_text()), HasSubstr(told.back() + ".jsonl"));
+  }
+  EXPECT_THAT(told, ElementsAre(ids[0], ids[0], ids[1], ids[1]));
+}
+
 TEST_F(AgentHooks, TheModelGoesOnWhereItIsNotDone) {
   hook("Stop", keep() + "tail -1 '" + tree.path().string() + "/log' | grep -q 'stop_hook_active\":true' || " +
                    block("run the tests"));
