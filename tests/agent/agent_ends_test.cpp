@@ -1,4 +1,5 @@
 // How a turn ends before the model is content, and that the conversation is valid all the same. G1.
+#include "agent/sampling.h"
 #include "agent_scene.h"
 #include "base/scope.h"
 #include "support/beside.h"
@@ -221,10 +222,19 @@ TEST_F(AgentScene, WhatShorteningGainedIsToldInTokensOfTheProvider) {
 
 class AgentWorld : public SteppedWorld {
  public:
-  enum class What { send, compact, begin, told, interrupt };
+  enum class What { send, compact, begin, told, interrupt, sample, interrupt_sample };
   AgentWorld(What what, bool stops_first) : what_(what), stops_first_(stops_first) {
     server_->add_tool({.name = "a"}, [](RequestContext&, Json) -> Task<CallToolResult> { co_return text("x"); });
+    server_->add_tool({.name = "asks"}, [](RequestContext& context, Json) -> Task<CallToolResult> {
+      CreateMessageRequest request;
+      request.max_tokens = 10;
+      request.messages.push_back({.role = Role::user, .content = {TextContent{.text = "say it"}}});
+      const auto answer = co_await context.sample(std::move(request));
+      co_return text(std::get<TextContent>(answer.content.at(0)).text);
+    });
     host_.add_server("s", server_);
+    const bool samples = what_ == What::sample || what_ == What::interrupt_sample;
+    if (samples) model_->then(calls({use("0", "mcp__s__asks")})).then(says("text for a server"));
     model_
         ->then(calls({use("1", "mcp__s__a"), use("2", "result_read", Json{{"id", "x"}}),
                       use("3", "sleep", Json{{"seconds", 0}})}))
@@ -242,7 +252,9 @@ class AgentWorld : public SteppedWorld {
   Task<void> operate() override {
     switch (what_) {
       case What::send:
+      case What::sample:
       case What::interrupt:
+      case What::interrupt_sample:
         (void)co_await agent_->send({.text = "go"});
         co_return;
       case What::compact:
@@ -255,7 +267,7 @@ class AgentWorld : public SteppedWorld {
     }
   }
   Task<void> stop() override {
-    if (what_ != What::interrupt) co_return co_await agent_->stop();
+    if (what_ != What::interrupt && what_ != What::interrupt_sample) co_return co_await agent_->stop();
     agent_->interrupt();
   }
   Task<void> finish() override {
@@ -269,13 +281,24 @@ class AgentWorld : public SteppedWorld {
   What what_;
   bool stops_first_;
   std::shared_ptr<Server> server_ = std::make_shared<Server>("s", "1");
-  Host host_{empty_options()};
   std::shared_ptr<RecordingModel> model_ = std::make_shared<RecordingModel>();
+  Host host_{answering_with(model_)};
   std::unique_ptr<Agent> agent_;
+
+  // Servers have text of the model.
+  static HostOptions answering_with(std::shared_ptr<Model> model) {
+    auto options = empty_options();
+    options.asking.sampling = [](SamplingQuestion) -> Task<bool> { co_return true; };
+    options.client.sample = [model](CreateMessageRequest request, const CallContext&) {
+      return answer_sampling(model, std::move(request), {});
+    };
+    return options;
+  }
 };
 
 TEST(AgentStopping, StopEndsWhateverIsUnderWay) {
-  for (const auto what : {AgentWorld::What::send, AgentWorld::What::compact, AgentWorld::What::begin}) {
+  for (const auto what :
+       {AgentWorld::What::send, AgentWorld::What::compact, AgentWorld::What::begin, AgentWorld::What::sample}) {
     SCOPED_TRACE(static_cast<int>(what));
     const auto report = stop_at_every_step([&](auto) { return std::make_unique<AgentWorld>(what, false); },
                                            {.quiet = std::chrono::milliseconds(200)});
@@ -291,14 +314,15 @@ TEST(AgentStopping, StopEndsWhoWaitsToBeTold) {
 }
 
 TEST(AgentStopping, AnInterruptAtAnyPointLeavesAValidConversation) {
-  const auto report =
-      stop_at_every_step([&](auto) { return std::make_unique<AgentWorld>(AgentWorld::What::interrupt, true); },
-                         {.quiet = std::chrono::milliseconds(200)});
-  EXPECT_EQ(report.succeeded, report.runs) << "it is an answer, and no error";
+  for (const auto what : {AgentWorld::What::interrupt, AgentWorld::What::interrupt_sample}) {
+    const auto report = stop_at_every_step([&](auto) { return std::make_unique<AgentWorld>(what, true); },
+                                           {.quiet = std::chrono::milliseconds(200)});
+    EXPECT_EQ(report.succeeded, report.runs) << "it is an answer, and no error";
+  }
 }
 
 TEST(AgentStopping, CancellingLeavesAValidConversation) {
-  for (const auto what : {AgentWorld::What::send, AgentWorld::What::compact}) {
+  for (const auto what : {AgentWorld::What::send, AgentWorld::What::compact, AgentWorld::What::sample}) {
     SCOPED_TRACE(static_cast<int>(what));
     const auto report = cancel_at_every_step([&](auto) { return std::make_unique<AgentWorld>(what, true); },
                                              {.quiet = std::chrono::milliseconds(200)});
