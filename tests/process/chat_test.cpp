@@ -449,9 +449,26 @@ TEST_F(ChatInTmux, AConversationIsChosenOfAList) {
   words.insert(words.begin() + 2, "--resume");
   Tmux tmux(words, at(80, 20));
   ASSERT_TRUE(tmux.wait_for("Which one?")) << tmux.screen();
-  EXPECT_THAT(tmux.screen(), HasSubstr("tell me a number"));
+  EXPECT_THAT(tmux.screen(), testing::ContainsRegex(" 1  [a-z0-9]+  20..-..-.. ..:..  tell me a number"));
   tmux.enter("1");
   ASSERT_TRUE(tmux.wait_for("Remember the number 42.")) << tmux.screen();
+}
+
+// However many there are, the newest is on the screen.
+TEST_F(ChatInTmux, AListToChooseFromFitsTheScreen) {
+  house.tree.file("project/s.json", R"({"turns": [{"text": "Hello."}]})");
+  for (int i = 1; i <= 14; ++i) {
+    ASSERT_EQ(house.run({"-p", "message-" + std::to_string(i), "--model", "script:s.json"}).code, 0);
+  }
+  auto words = scripted(R"({"text": "Hello again."})");
+  words.insert(words.begin() + 2, "--resume");
+  Tmux tmux(words, at(80, 15));
+  ASSERT_TRUE(tmux.wait_for("Which one?")) << tmux.screen();
+  EXPECT_THAT(tmux.screen(), AllOf(HasSubstr("message-14\n"), HasSubstr("… 4 more before that")));
+  // Those that are not shown have their numbers all the same.
+  tmux.enter("14");
+  ASSERT_TRUE(tmux.wait_for("> message-1")) << tmux.screen();
+  EXPECT_THAT(tmux.all(), HasSubstr("> message-1\n"));
 }
 
 TEST_F(ChatInTmux, ACommandThatDoesNothingSaysSo) {

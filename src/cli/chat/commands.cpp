@@ -30,6 +30,10 @@ namespace {
 
 constexpr std::size_t shown_frames = 10;
 constexpr std::size_t shown_items = 30;
+// Of a list to choose from: the newest stays on the screen.
+constexpr std::size_t rows_beside_list = 5;
+constexpr std::size_t least_listed = 3;
+constexpr std::size_t minutes_length = std::string_view("2026-11-18 03:30").size();
 
 std::string all_text(const std::vector<std::string>& lines) {
   std::string out;
@@ -411,11 +415,16 @@ Task<std::string> Chat::choose_conversation() {
   const auto turn = co_await turns_.acquire();
   Stage::Question asked(stage_);
   std::vector<std::string> lines{"Conversations of this directory, the newest first:"};
+  const auto shown = std::max(stage_.rows(), least_listed + rows_beside_list) - rows_beside_list;
   for (const auto& one : kept) {
     kept_ids_.push_back(one.id);
-    lines.push_back(terminal::cut(fmt::format("{:>4}  {}  {}", kept_ids_.size(), one.id, safe_line(one.words, 200)),
-                                  stage_.room()));
+    if (kept_ids_.size() > shown) continue;
+    lines.push_back(
+        terminal::cut(fmt::format("{:>4}  {}  {}  {}", kept_ids_.size(), one.id,
+                                  local_time(one.newest).substr(0, minutes_length), safe_line(one.words, 200)),
+                      stage_.room()));
   }
+  if (kept.size() > shown) lines.push_back(fmt::format("      … {} more before that", kept.size() - shown));
   asked.say(lines);
   const auto typed = co_await asked.ask(agent_ ? "Which one? (its number; Enter: stay in this one) "
                                                : "Which one? (its number; Enter: a new one) ");

@@ -33,6 +33,7 @@ class Stage {
 
   bool color() const noexcept { return color_; }
   std::size_t columns() const noexcept { return size_.columns; }
+  std::size_t rows() const noexcept { return size_.rows; }
   // Columns that text may use: the last one stays free.
   std::size_t room() const noexcept { return size_.columns > 11 ? size_.columns - 1 : 10; }
 
