@@ -53,7 +53,9 @@ class AgentServer : public std::enable_shared_from_this<AgentServer> {
     for (auto& [id, session] : sessions_) ending.spawn(session->end());
     co_await ending.join();
     sessions_.clear();
-    peer_.reset();
+    const auto peer = std::exchange(peer_, nullptr);
+    // An editor that ends it is no fault.
+    if (peer->closed() && peer->close_error().code() == Errc::limit) throw peer->close_error();
   }
 
  private:

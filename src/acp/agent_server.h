@@ -51,7 +51,7 @@ struct AgentServerOptions {
   std::function<Error(const Error&)> shown = {};
 };
 
-// Serves until the editor ends the connection, then ends every session.
+// Serves until the editor ends the connection, then ends every session. Errc::limit: it sent more than is taken.
 Task<void> serve_agent(AgentServerOptions options, std::unique_ptr<Channel> channel, Runtime runtime);
 
 }  // namespace patchbay::acp

@@ -386,6 +386,17 @@ TEST_F(PrintAnswer, AnInterruptIsReportedAndEndsIt) {
   EXPECT_THAT(stopped.out, AllOf(StartsWith("143\n"), HasSubstr("error_interrupted"))) << stopped.err;
 }
 
+// Beside it: an editor that sends more than is taken is told why the connection ends.
+TEST_F(PrintAnswer, AnEditorThatFloodsIsLeftWithAReason) {
+  model(R"({"text":"Hello."})");
+  const auto flooded = shell(R"(head -c 70000000 /dev/zero 2> /dev/null | tr '\0' x 2> /dev/null |
+    "$PATCHBAY" acp --model script:s.json > /dev/null; echo "${PIPESTATUS[2]}")");
+  EXPECT_EQ(flooded.out, "3\n") << flooded.err;
+  EXPECT_THAT(flooded.err, HasSubstr("patchbay: "));
+  const auto ended = shell("\"$PATCHBAY\" acp --model script:s.json < /dev/null; echo $?");
+  EXPECT_EQ(ended.out, "0\n") << ended.err;
+}
+
 TEST_F(PrintAnswer, CtrlCEndsItWith130) {
   model(R"({"calls":[{"name":"mcp__fake__echo","input":{"text":"x"}}]},{"text":"never"})");
   house.tree.file("project/servers.json", mode_server_file("silent-on-call"));

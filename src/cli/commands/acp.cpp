@@ -98,13 +98,15 @@ int acp(const Settings& settings, Io& io, const Runtime& runtime) {
   Scope side(loop.get_executor());
   asio::signal_set signals(loop, SIGINT, SIGTERM, SIGHUP);
   int stopped_by = 0;
+  std::optional<Error> fault;
   auto channel = std::make_unique<LineChannel>(loop.get_executor(), STDIN_FILENO, STDOUT_FILENO, runtime);
   auto serving = scope.spawn([](acp::AgentServerOptions o, std::unique_ptr<Channel> c, Runtime r, Scope& beside,
-                                asio::signal_set& s) -> Task<void> {
-    co_await acp::serve_agent(std::move(o), std::move(c), std::move(r));
+                                asio::signal_set& s, std::optional<Error>& why) -> Task<void> {
+    auto served = co_await as_result(acp::serve_agent(std::move(o), std::move(c), std::move(r)));
+    if (!served) why = std::move(served).error();
     beside.cancel();
     s.cancel();
-  }(std::move(options), std::move(channel), runtime, side, signals));
+  }(std::move(options), std::move(channel), runtime, side, signals, fault));
   side.spawn([](asio::signal_set& s, Spawned work, int& by) -> Task<void> {
     by = co_await s.async_wait(asio::use_awaitable);
     work.cancel();
@@ -112,7 +114,8 @@ int acp(const Settings& settings, Io& io, const Runtime& runtime) {
     _exit(128 + by);
   }(signals, serving, stopped_by));
   loop.run();
-  return stopped_by != 0 ? 128 + stopped_by : 0;
+  if (stopped_by != 0) return 128 + stopped_by;
+  return fault ? report(*fault, false, io) : 0;
 }
 
 }  // namespace patchbay::cli
