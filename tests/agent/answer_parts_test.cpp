@@ -1,6 +1,8 @@
 // What providers share. G1.
 #include "agent/models/answer_parts.h"
 
+#include <set>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -26,6 +28,13 @@ TEST(AnswerParts, WriteBrokenArgumentsAsAnEmptyObject) {
   EXPECT_EQ(arguments_text({.broken = "{\"a\":"}), "{}");
 }
 
+TEST(AnswerParts, FindWhatAMessageQuotesFirst) {
+  EXPECT_EQ(first_quoted("Invalid value: 'a_b'. Supported are: 'c'"), "a_b");
+  EXPECT_EQ(first_quoted("Unexpected value(s) `it's` for the `x` header"), "it's");
+  EXPECT_EQ(first_quoted("role \"system\""), "system");
+  for (const auto* none : {"", "nothing", "it isn't", "''"}) EXPECT_EQ(first_quoted(none), "") << none;
+}
+
 TEST(AnswerParts, NoticeTheEndOfAnObjectInPieces) {
   const auto reached = [](const std::vector<std::string>& pieces) {
     ObjectEnd end;
@@ -49,6 +58,7 @@ TEST(AnswerParts, MakeUpIdsThatTheConversationDoesNotHave) {
   EXPECT_EQ(ids.take(""), "call_3");
   EXPECT_EQ(ids.take("abc"), "call_4");
   EXPECT_EQ(ids.take("new"), "call_5");
+  EXPECT_EQ(ids.take(std::string(1'000, 'x')), "call_6");
   CallIds first(ModelRequest{});
   EXPECT_EQ(first.take(""), "call_1");
 }
@@ -58,6 +68,13 @@ TEST(AnswerParts, KeepNamesAndIdsWithinWhatAnApiTakes) {
   EXPECT_EQ(plain_name("functions.look it/up", 64), "functions_look_it_up");
   EXPECT_EQ(plain_name("long", 2), "lo");
   EXPECT_EQ(plain_name("", 64), "unknown");
+  EXPECT_EQ(plain_id("call_1", 64), "call_1");
+  const std::string many(300, 'x');
+  std::set<std::string> ids;
+  for (const auto& id : {std::string("a_b"), std::string("a.b"), std::string("a:b"), many, many + "y", many + "z"}) {
+    EXPECT_LE(plain_id(id, 64).size(), 64u);
+    EXPECT_TRUE(ids.insert(plain_id(id, 64)).second) << id;
+  }
   EXPECT_EQ(short_id("call_1", 40), "call_1");
   const std::string long_id(41, 'x');
   EXPECT_EQ(short_id(long_id, 40).size(), 32u);

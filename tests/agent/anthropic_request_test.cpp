@@ -153,10 +153,10 @@ TEST(AnthropicRequest, TellsAConversationAsTheApiWantsIt) {
     {"role": "assistant", "content": [
       {"type": "thinking", "thinking": "hm", "signature": "s"},
       {"type": "text", "text": "I look."},
-      {"type": "tool_use", "id": "call_1", "name": "look", "input": {"at": 1}},
+      {"type": "tool_use", "id": "call_1_c26e9779d73a23c7", "name": "look", "input": {"at": 1}},
       {"type": "tool_use", "id": "t2", "name": "no_good_name", "input": {}}]},
     {"role": "user", "content": [
-      {"type": "tool_result", "tool_use_id": "call_1", "content": [
+      {"type": "tool_result", "tool_use_id": "call_1_c26e9779d73a23c7", "content": [
         {"type": "text", "text": "seen"},
         {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AAA="}}]},
       {"type": "tool_result", "tool_use_id": "t2", "is_error": true, "content": [{"type": "text", "text": "bad JSON"}]},
@@ -334,7 +334,29 @@ TEST(AnthropicFailure, IsReadFromTheBody) {
   EXPECT_EQ(extra("messages: Unexpected role \"system\""), ApiExtra::tool_changes);
   EXPECT_EQ(extra("tools.2.custom.defer_loading: Extra inputs are not permitted"), ApiExtra::deferred_tools);
   EXPECT_EQ(extra("tools.2.defer_loading: Extra inputs are not permitted"), ApiExtra::deferred_tools);
+  EXPECT_EQ(extra("Unexpected value(s) `cache-diagnosis-2026-04-07` for the `anthropic-beta` header"),
+            ApiExtra::cache_diagnosis);
+  EXPECT_EQ(extra("messages.3.role: Input should be 'user' or 'assistant'"), ApiExtra::tool_changes);
+  EXPECT_EQ(extra("messages.3.content.0: Input tag 'tool_removal' found using 'type' does not match any of the "
+                  "expected tags: 'text', 'tool_reference'"),
+            ApiExtra::tool_changes);
+  EXPECT_EQ(extra("messages.3.content.0.content.0: Input tag 'tool_reference' found using 'type'"),
+            ApiExtra::deferred_tools);
+  EXPECT_EQ(extra("messages.1.content.0: Tool reference 'mcp__a__x' has no tool"), ApiExtra::deferred_tools);
+  EXPECT_EQ(extra("Tool reference 'mcp__a__x' not found in available tools"), ApiExtra::deferred_tools);
   EXPECT_EQ(extra("messages: at least one message is required"), std::nullopt);
+  // Names and words of others, wherever they are read.
+  for (const auto* words :
+       {"Tool 'mcp__doctor__diagnostics' not found in provided tools", "tool_choice: no tool mcp__doctor__diagnostics",
+        "messages.2.content.0.tool_use.name: 'mcp__a__tool_reference' should be shorter",
+        "messages.2.content.0.tool_use.input: mcp__a__tool_addition", "system: the text says diagnostics: on",
+        "messages.2.content.0: Input tag 'new' found using 'type' does not match any of the expected tags: "
+        "'tool_reference'",
+        "tool_choice: 'use-mid-conversation-tool-changes-2026-07-01' is no tool", "diagnostics"}) {
+    EXPECT_EQ(extra(words), std::nullopt) << words;
+    EXPECT_EQ(failure(400, "invalid_request_error", words).tool, "") << words;
+  }
+  EXPECT_FALSE(failure(400, "invalid_request_error", "tools.1.custom.description: 'prompt is too long'").too_long);
   // Words of a server's in what is said about its tool.
   for (const auto* words :
        {"tools.1.custom.name: 'run diagnostics' should match pattern",

@@ -153,6 +153,7 @@ TEST(OpenAiResponses, ARefusalSaysWhatItIsAbout) {
   EXPECT_EQ(refused("Invalid schema in additional_tools.", "input[8].tools[1].parameters").tool, "hear");
   EXPECT_EQ(refused("Invalid schema in additional_tools.", "input[8].tools[1].parameters").extra, std::nullopt);
   EXPECT_EQ(refused("Something is wrong.", "input[0]").extra, std::nullopt);
+  EXPECT_EQ(refused("Invalid name 'mcp__a__additional_tools'.", "input[2].name").extra, std::nullopt);
 }
 
 TEST(OpenAiResponses, KeepsThoughtsAwayThatLeadNowhere) {

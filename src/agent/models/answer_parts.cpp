@@ -28,6 +28,13 @@ std::string plain_name(std::string_view name, std::size_t most) {
   return plain.empty() ? "unknown" : plain;
 }
 
+std::string plain_id(std::string_view id, std::size_t most) {
+  auto plain = plain_name(id, most);
+  if (plain == id) return plain;
+  const auto sum = sha256_hex(id).substr(0, 16);
+  return fmt::format("{}_{}", std::string_view(plain).substr(0, most - sum.size() - 1), sum);
+}
+
 std::string short_id(std::string_view id, std::size_t most) {
   return id.size() <= most ? std::string(id) : sha256_hex(id).substr(0, std::min<std::size_t>(most, 32));
 }
@@ -52,6 +59,13 @@ std::vector<const ModelTool*> named_tools(const ModelRequest& request) {
 }
 
 std::string arguments_text(const ModelToolUse& use) { return use.broken.empty() ? to_text(use.input) : "{}"; }
+
+std::string_view first_quoted(std::string_view message) noexcept {
+  const auto begin = message.find_first_of("'\"`");
+  if (begin == std::string_view::npos) return {};
+  const auto end = message.find(message[begin], begin + 1);
+  return end == std::string_view::npos ? std::string_view() : message.substr(begin + 1, end - begin - 1);
+}
 
 void read_arguments(ModelToolUse& use, std::string_view arguments) {
   use.input = Json::object();
@@ -105,7 +119,7 @@ CallIds::CallIds(const ModelRequest& request) {
 }
 
 std::string CallIds::take(std::string_view given) {
-  std::string id(given);
+  std::string id(given.size() <= longest_call_id ? given : std::string_view());
   while (id.empty() || taken_.contains(id)) id = fmt::format("call_{}", next_++);
   taken_.insert(id);
   return id;

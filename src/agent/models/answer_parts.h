@@ -26,6 +26,8 @@ std::string joined_texts(const std::vector<std::string>& texts);
 // What a provider that refuses other names takes: letters, digits, _ and -, at most so many. The name of a tool in the
 // pool stays as it is; a name that a model made up must not spoil every request that comes.
 std::string plain_name(std::string_view name, std::size_t most);
+// Likewise of an id, but one that cannot stay as it is never becomes another's.
+std::string plain_id(std::string_view id, std::size_t most);
 // The same id while it is short enough, else one that stands for it: the same for call and outcome. Another provider
 // may have given it.
 std::string short_id(std::string_view id, std::size_t most);
@@ -40,10 +42,16 @@ std::string arguments_text(const ModelToolUse& use);
 // Calls, or other items, of one answer; one with more is nonsense.
 inline constexpr std::size_t most_answer_items = 1'000;
 ProviderFailure too_many_items();
+// So much of a name is read; a longer one is none that we gave.
+inline constexpr std::size_t longest_tool_name = 256;
 // The stream ended before the answer did.
 ProviderFailure cut_off();
 // A piece that is not JSON: something between the server and us has damaged it.
 ProviderFailure damaged(const Error& error);
+
+// What a message has between its first two quotes of one kind ("Invalid value: 'this'."): so an API names a word of its
+// own. Empty where there is none.
+std::string_view first_quoted(std::string_view message) noexcept;
 
 // Takes arguments as the model wrote them: `input`, or `broken` where that is no object. No text at all is an object
 // without members.
@@ -62,8 +70,9 @@ class ObjectEnd {
   bool reached_ = false;
 };
 
-// Ids for the calls of one answer: as the provider gave them, and made up where it gave none or one that the
-// conversation has already. The same conversation and answer give the same ids.
+// Ids for the calls of one answer: as the provider gave them, and made up where it gave none, one that is no id any
+// more (longest_call_id) or one that the conversation has already. The same conversation and answer give the same ids.
+inline constexpr std::size_t longest_call_id = 256;
 class CallIds {
  public:
   explicit CallIds(const ModelRequest& request);

@@ -1,7 +1,6 @@
 #include "agent/models/anthropic.h"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <cstdint>
 #include <optional>
@@ -55,25 +54,36 @@ Declared declared(const ModelInfo& info, const ModelRequest& request, const Prov
   return out;
 }
 
-// What the message of a refusal is about.
+// What a refusal that is about no tool is about. A message has words of others in it: names of tools, arguments,
+// texts. What counts is where it says that something is wrong ("messages.3.content.0.tool_addition: …"), and what it
+// quotes first, when that is a word of the API and nothing more.
 std::optional<ApiExtra> named_extra(std::string_view message) {
-  constexpr std::array<std::pair<std::string_view, ApiExtra>, 11> words{{
-      {"cache-diagnosis", ApiExtra::cache_diagnosis},
-      {"diagnostics", ApiExtra::cache_diagnosis},
-      {"mid-conversation", ApiExtra::tool_changes},
-      {"tool_addition", ApiExtra::tool_changes},
-      {"tool_removal", ApiExtra::tool_changes},
-      // Of a message: it holds nothing else here.
-      {"role \"system\"", ApiExtra::tool_changes},
-      {"role 'system'", ApiExtra::tool_changes},
-      {"role `system`", ApiExtra::tool_changes},
-      {"defer_loading", ApiExtra::deferred_tools},
-      {"tool_reference", ApiExtra::deferred_tools},
-      {"Tool reference", ApiExtra::deferred_tools},
-  }};
-  for (const auto& [word, extra] : words) {
-    if (message.contains(word)) return extra;
+  const auto quoted = first_quoted(message);
+  if (quoted == cache_diagnosis_beta) return ApiExtra::cache_diagnosis;
+  if (quoted == tool_changes_beta) return ApiExtra::tool_changes;
+  const auto is_of_path = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '.';
+  };
+  const auto end = std::ranges::find_if_not(message, is_of_path) - message.begin();
+  const auto place = message.substr(0, static_cast<std::size_t>(end));
+  const auto rest = message.substr(place.size());
+  constexpr std::string_view reference = "Tool reference ";
+  if (place.empty() || !rest.starts_with(':')) {
+    return message.starts_with(reference) ? std::optional(ApiExtra::deferred_tools) : std::nullopt;
   }
+  const auto steps = split(place, '.');
+  if (steps.front() == "diagnostics") return ApiExtra::cache_diagnosis;
+  if (steps.front() != "messages") return std::nullopt;
+  const auto names = [&](std::string_view word) {
+    return quoted == word || std::ranges::find(steps, word) != steps.end();
+  };
+  if (names("tool_addition") || names("tool_removal")) return ApiExtra::tool_changes;
+  // A message of that role holds nothing else here.
+  if (steps.back() == "role" || rest.contains("role \"system\"") || rest.contains("role 'system'") ||
+      rest.contains("role `system`")) {
+    return ApiExtra::tool_changes;
+  }
+  if (names("tool_reference") || trim(rest.substr(1)).starts_with(reference)) return ApiExtra::deferred_tools;
   return std::nullopt;
 }
 
@@ -161,7 +171,7 @@ class Messages {
       content.push_back(image_block(*image));
     } else if (const auto* use = std::get_if<ModelToolUse>(&part)) {
       content.push_back(Json{{"type", "tool_use"},
-                             {"id", plain_name(use->id, longest_id)},
+                             {"id", plain_id(use->id, longest_id)},
                              {"name", plain_name(use->name, longest_name)},
                              {"input", use->input}});
     } else if (const auto* own = std::get_if<ProviderBlock>(&part)) {
@@ -201,7 +211,7 @@ class Messages {
         if (const auto* image = std::get_if<ModelImage>(&block)) content.push_back(image_block(*image));
       }
     }
-    Json result{{"type", "tool_result"}, {"tool_use_id", plain_name(outcome.id, longest_id)}};
+    Json result{{"type", "tool_result"}, {"tool_use_id", plain_id(outcome.id, longest_id)}};
     if (outcome.is_error) result["is_error"] = true;
     if (content.size() > 0) result["content"] = std::move(content);
     return result;
@@ -313,6 +323,7 @@ class Anthropic final : public Provider {
       return failure;
     }
     // A server has a say in what else there is to read about its tool.
+    failure.too_long = false;
     if (named->path == ".custom.defer_loading" || named->path == ".defer_loading") {
       failure.extra = ApiExtra::deferred_tools;
     }

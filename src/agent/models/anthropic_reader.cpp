@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "agent/models/answer_parts.h"
+#include "base/strings.h"
 
 namespace patchbay {
 namespace {
@@ -28,6 +29,9 @@ ModelStop stop_of(std::string_view reason) {
 }
 
 ProviderFailure nonsense(std::string message) { return {.type = "malformed_stream", .message = std::move(message)}; }
+
+// Of a block, that are texts and grow.
+constexpr std::size_t most_members = 32;
 
 // One content block while it is put together.
 struct Block {
@@ -98,14 +102,16 @@ class Reader final : public AnswerReader {
   std::expected<void, ProviderFailure> begin(const Json& index, const Json& begun, const ModelEventSink& tell) {
     const auto at = index.to_uint();
     if (!at || !begun.is_object()) return std::unexpected(nonsense("a block has no index or no content"));
-    if (blocks_.size() >= most_answer_items) return std::unexpected(nonsense("the answer has too many blocks"));
+    if (blocks_.size() >= most_answer_items) return std::unexpected(too_many_items());
     auto [place, fresh] = blocks_.try_emplace(*at);
     if (!fresh) return std::unexpected(nonsense("two blocks have one index"));
     place->second.begun = begun;
     if (begun["type"].text() == "tool_use") {
       auto id = ids_.take(text_at(begun, "id"));
+      auto name = std::string(cut_utf8(text_at(begun, "name"), longest_tool_name));
       place->second.begun["id"] = id;
-      tell(ModelToolBegun{std::move(id), text_at(begun, "name")});
+      place->second.begun["name"] = name;
+      tell(ModelToolBegun{std::move(id), std::move(name)});
     }
     if (auto text = text_at(begun, "text"); !text.empty()) tell(ModelTextDelta{std::move(text)});
     return {};
@@ -126,6 +132,7 @@ class Reader final : public AnswerReader {
       }
       // A call has its id and name from the beginning, and they were told.
       if (is_call) continue;
+      if (block.grown.size() >= most_members && !block.grown.contains(name)) return std::unexpected(too_many_items());
       grow(block, name, *text);
       if (name == "text") tell(ModelTextDelta{std::string(*text)});
       if (name == "thinking") tell(ModelThinkingDelta{std::string(*text)});

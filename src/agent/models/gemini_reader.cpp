@@ -17,7 +17,6 @@ namespace patchbay {
 namespace {
 
 constexpr std::size_t longest_words = 2'000;  // of what a server says about itself
-constexpr std::size_t longest_tool_name = 256;
 
 std::string_view text_at(const Json& in, std::string_view key) { return in[key].text().value_or(std::string_view()); }
 

@@ -14,8 +14,6 @@
 namespace patchbay {
 namespace {
 
-constexpr std::size_t longest_tool_name = 256;
-
 std::string_view text_at(const Json& in, std::string_view key) { return in[key].text().value_or(std::string_view()); }
 
 std::uint64_t number_at(const Json& in, std::string_view key) { return in[key].to_uint().value_or(0); }

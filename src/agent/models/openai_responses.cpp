@@ -205,7 +205,7 @@ class OpenAiResponses final : public Provider {
   ProviderFailure failure(int status, std::string_view body, const ModelRequest& request,
                           const ProviderNow& now) const override {
     auto failure = openai_http_failure(status, body, [&] { return this->request(request, now).body; });
-    if (status == 400 && failure.tool.empty() && failure.message.contains("additional_tools")) {
+    if (status == 400 && failure.tool.empty() && first_quoted(failure.message) == "additional_tools") {
       failure.extra = ApiExtra::tool_changes;
     }
     return failure;

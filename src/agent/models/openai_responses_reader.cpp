@@ -155,7 +155,7 @@ class ResponsesReader final : public AnswerReader {
   void begin_item(Item& item, const Json& said, const ModelEventSink& tell) {
     if (item.type.empty()) item.type = text_at(said, "type");
     if (item.type != "function_call") return;
-    if (item.name.empty()) item.name = text_at(said, "name");
+    if (item.name.empty()) item.name = cut_utf8(text_at(said, "name"), longest_tool_name);
     if (!item.call_id.empty() || item.name.empty()) return;
     item.call_id = ids_.take(text_at(said, "call_id"));
     tell(ModelToolBegun{item.call_id, item.name});
