@@ -1,12 +1,15 @@
 #include "agent/models/answer_stream.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "base/limit_text.h"
+#include "base/loop_clock.h"
 #include "base/pace.h"
 #include "base/strings.h"
+#include "base/timeout.h"
 
 namespace patchbay {
 
@@ -30,6 +33,7 @@ Result<AnswerFrames::Outcome> AnswerFrames::feed(std::string_view bytes, const M
   if (auto fed = events_.feed(bytes); !fed) return std::unexpected(fed.error());
   while (auto event = events_.next()) {
     if (event->data.empty()) continue;
+    ++heard_;
     if (auto took = reader_.take(event->event, event->data, tell); !took) return took;
     if (reader_.complete()) break;
   }
@@ -43,6 +47,7 @@ AnswerFrames::Outcome AnswerFrames::take_lines(const ModelEventSink& tell) {
     const auto line = trim(std::string_view(text_).substr(begin, end - begin));
     begin = end + 1;
     if (line.empty()) continue;
+    ++heard_;
     if (auto took = reader_.take("", line, tell); !took) return took;
   }
   text_.erase(0, begin);
@@ -57,16 +62,21 @@ AnswerFrames::Outcome AnswerFrames::end(const ModelEventSink& tell) {
 }
 
 Task<std::optional<ProviderFailure>> read_answer(HttpExchange& exchange, AnswerFraming framing, AnswerReader& reader,
-                                                 std::size_t limit, ModelEventSink tell) {
+                                                 std::size_t limit, Duration quiet, ModelEventSink tell) {
   AnswerFrames frames(framing, reader, limit);
+  const auto& clock = loop_clock(co_await asio::this_coro::executor);
+  std::size_t heard = 0;
+  auto heard_at = clock.now();
   // A model that answers faster than we read must not have the loop for itself.
   Pace pace;
   while (!reader.complete()) {
-    const auto piece = co_await exchange.read();
+    const auto wait = quiet == Duration::max() ? quiet : std::max(Duration(), quiet - (clock.now() - heard_at));
+    const auto piece = co_await with_timeout(exchange.read(), wait, "the answer does not go on");
     const auto outcome = piece.empty() ? Result<AnswerFrames::Outcome>(frames.end(tell)) : frames.feed(piece, tell);
     if (!outcome) throw outcome.error();
     if (!*outcome) co_return outcome->error();
     if (piece.empty()) break;
+    if (std::exchange(heard, frames.heard()) != frames.heard()) heard_at = clock.now();
     pace.note(piece.size());
     if (pace.due()) co_await pace.turn();
   }

@@ -11,6 +11,7 @@
 #include <patchbay/task.h>
 
 #include "agent/models/provider.h"
+#include "base/clock.h"
 #include "http/client/http_client.h"
 #include "http/sse_parser.h"
 
@@ -29,6 +30,8 @@ class AnswerFrames {
   Result<Outcome> feed(std::string_view bytes, const ModelEventSink& tell);
   // The body has ended: a last line needs no end of its own.
   Outcome end(const ModelEventSink& tell);
+  // Grows with what says something: an event, a line, of one JSON value every byte. Not with comments and empty lines.
+  std::size_t heard() const noexcept { return framing_ == AnswerFraming::whole ? taken_ : heard_; }
 
  private:
   Outcome take_lines(const ModelEventSink& tell);
@@ -37,15 +40,16 @@ class AnswerFrames {
   AnswerReader& reader_;
   std::size_t limit_;
   std::size_t taken_ = 0;
+  std::size_t heard_ = 0;  // events or lines
   bool begun_ = false;
   SseParser events_;
   std::string text_;          // of a line or body that has not ended
   std::size_t searched_ = 0;  // so much of it has no end of a line
 };
 
-// Until the answer is complete or the body ends. Returns what the provider said wrong; throws Errc::limit, and what
-// reading throws.
+// Until the answer is complete or the body ends. Returns what the provider said wrong; throws Errc::limit,
+// Errc::timeout when nothing but comments has come for `quiet`, and what reading throws.
 Task<std::optional<ProviderFailure>> read_answer(HttpExchange& exchange, AnswerFraming framing, AnswerReader& reader,
-                                                 std::size_t limit, ModelEventSink tell);
+                                                 std::size_t limit, Duration quiet, ModelEventSink tell);
 
 }  // namespace patchbay

@@ -15,6 +15,7 @@
 #include "base/as_result.h"
 #include "base/loop_clock.h"
 #include "base/scope.h"
+#include "base/strings.h"
 #include "base/timeout.h"
 #include "http/url.h"
 
@@ -31,6 +32,27 @@ constexpr auto end_wait = 2s;
 constexpr int most_refused = 5;
 // Conversations whose newest answer is remembered.
 constexpr std::size_t most_conversations = 256;
+
+// What an answer says about itself, as far as it is shown and kept.
+constexpr std::size_t longest_words = 2'000;
+// More tokens than that no model reads or writes: what a server counts wrong must not count here.
+constexpr std::uint64_t most_tokens = 1'000'000'000;
+
+ModelAnswer bounded(ModelAnswer answer) {
+  auto& usage = answer.usage;
+  for (auto* count : {&usage.input, &usage.cache_read, &usage.cache_written, &usage.output}) {
+    if (*count > most_tokens) *count = 0;
+  }
+  for (auto* words : {&answer.model, &answer.stop_text, &usage.cache_miss}) {
+    words->resize(cut_utf8(*words, longest_words).size());
+  }
+  return answer;
+}
+
+// To who asks, Errc::limit is a conversation that is too long. An answer that is too large is none.
+Error of_answer(const Error& error) {
+  return error.code() == Errc::limit ? Error(Errc::protocol, error.message()) : error;
+}
 
 double random_jitter() {
   std::array<std::uint8_t, 2> bytes{};
@@ -288,12 +310,14 @@ class HttpModel final : public Model {
     if (media_type(head.headers.get("Content-Type")) == "text/html") throw not_a_model(core->asked);
 
     const auto reader = provider.reader(request);
-    const auto read = co_await as_result(read_answer(*exchange, asked.framing, *reader, options.limits.message, tell));
+    const auto read =
+        co_await as_result(read_answer(*exchange, asked.framing, *reader, options.limits.message, options.quiet, tell));
     std::optional<ProviderFailure> wrong;
     if (read) {
       wrong = *read;
     } else if (read.error().code() != Errc::closed && read.error().code() != Errc::timeout) {
-      throw read.error().code() == Errc::cancelled ? read.error() : read.error().within(provider.info().provider);
+      throw read.error().code() == Errc::cancelled ? read.error()
+                                                   : of_answer(read.error()).within(provider.info().provider);
     }
     if (!wrong) {
       // Also when the connection broke: all of the answer may have come.
@@ -301,7 +325,7 @@ class HttpModel final : public Model {
       if (answer) {
         core->answered(request, reader->id());
         core->ends->start(read_to_end(std::move(exchange)));
-        co_return std::move(*answer);
+        co_return bounded(std::move(*answer));
       }
       wrong = std::move(answer.error());
     }
@@ -316,7 +340,9 @@ class HttpModel final : public Model {
   // A connection that failed in a way that may pass. Throws the error where it will not.
   static Failed lost(const Error& error, int attempt) {
     using Kind = FailedAttempt::Kind;
-    if (error.code() != Errc::connect && error.code() != Errc::closed && error.code() != Errc::timeout) throw error;
+    if (error.code() != Errc::connect && error.code() != Errc::closed && error.code() != Errc::timeout) {
+      throw of_answer(error);
+    }
     return {.attempt = {.kind = error.code() == Errc::closed ? Kind::cut_off : Kind::unreachable, .attempt = attempt},
             .error = error};
   }

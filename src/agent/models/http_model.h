@@ -32,6 +32,8 @@ struct HttpModelOptions {
   Limits limits = {};  // `message`: of one event, one line, and of a whole answer; `depth` of its JSON
   // Local models may read a long conversation for minutes before they answer.
   HttpRequestLimits waits = {.first_byte = std::chrono::minutes(10), .idle = std::chrono::minutes(10)};
+  // An answer may have nothing but comments for so long: a server that reads a long conversation says so that it lives.
+  Duration quiet = std::chrono::hours(1);
   RetryLimits retry = {};
   std::function<double()> jitter = {};  // from 0 to 1; unset: random
   // What APIs have refused so far; null: this model remembers it for itself.
