@@ -75,6 +75,20 @@ TEST(AnswerFrames, PassOnWhatTheReaderRefuses) {
   }
 }
 
+TEST(AnswerFrames, CommentsAndEmptyLinesSayNothing) {
+  const auto heard = [](AnswerFraming framing, std::string_view body) {
+    Notes notes;
+    AnswerFrames frames(framing, notes, 1000);
+    EXPECT_TRUE(frames.feed(body, {}));
+    return frames.heard();
+  };
+  EXPECT_EQ(heard(AnswerFraming::events, ": alive\n\n: alive\n\nid: 7\n\nevent: x\n\n: a"), 0u);
+  EXPECT_EQ(heard(AnswerFraming::events, ": alive\n\ndata: 1\n\ndata: 2"), 1u);
+  EXPECT_EQ(heard(AnswerFraming::lines, "\n \r\n\n"), 0u);
+  EXPECT_EQ(heard(AnswerFraming::lines, "{}\n\n{}\n{"), 2u);
+  EXPECT_EQ(heard(AnswerFraming::whole, "{\"a\": "), 6u);
+}
+
 TEST(AnswerFrames, AreBounded) {
   for (const auto framing : {AnswerFraming::events, AnswerFraming::lines, AnswerFraming::whole}) {
     Notes notes;

@@ -418,6 +418,58 @@ TEST(HttpModel, RefusesWhatIsTooLarge) {
   }
 }
 
+// A server that reads a long conversation says so that it is alive; one that says nothing else for ever is given up.
+TEST(HttpModel, DoesNotWaitForEverWhileOnlyCommentsCome) {
+  test::Signal comment, word, last_comment;
+  test::ScriptedServer server([&](test::ScriptConnection& connection) {
+    const auto events = anthropic_events({.text = "Half of it"});
+    connection.read_request();
+    connection.write("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n");
+    for (std::size_t at = 0; at < 4; ++at) connection.write(events[at]);  // up to the first piece of text
+    comment.wait();
+    connection.write(": alive\n\n");
+    word.wait();
+    connection.write(events[4]);
+    last_comment.wait();
+    connection.write(": alive\n\n");
+    connection.wait_for_end();
+  });
+  auto options = options_for(server.url(""));
+  options.waits = {};
+  options.retry.connect_attempts = 1;
+  test::ManualClock clock;
+  run_task(clock, [&]() -> Task<void> {
+    Scope scope(co_await asio::this_coro::executor);
+    Event heard;
+    std::string text;
+    Result<ModelAnswer> answer = fail(Errc::internal, "not asked");
+    bool ended = false;
+    auto work = [&]() -> Task<void> {
+      const auto model = make_http_model(options);
+      answer = co_await as_result(model->ask(hello(), [&](const ModelEvent& event) {
+        if (const auto* piece = std::get_if<ModelTextDelta>(&event)) text += piece->text;
+        heard.notify_all();
+      }));
+      ended = true;
+    };
+    scope.spawn(work());
+    while (text != "Half ") co_await heard.wait();
+    co_await clock.advance(59min);
+    comment.set();
+    word.set();
+    while (text != "Half of it") co_await heard.wait();
+    co_await test::settle();
+    co_await clock.advance(59min);
+    EXPECT_FALSE(ended) << "it went on meanwhile";
+    last_comment.set();
+    co_await clock.advance(1min);
+    co_await scope.join();
+    EXPECT_FALSE(answer);
+    EXPECT_EQ(answer.error().code(), Errc::timeout);
+    EXPECT_THAT(answer.error().message(), HasSubstr("does not go on"));
+  });
+}
+
 TEST(HttpModel, TellsAPauseFromAnEnd) {
   ModelApi api({anthropic_reply({.text = "Searching", .stop = "pause_turn"}), anthropic_reply({.text = "Found"})});
   run_task([&]() -> Task<void> {

@@ -20,89 +20,16 @@
 #include <patchbay/agent.h>
 
 #include "agent/conversation/repair.h"
-#include "agent/models/make_model.h"
 #include "base/as_result.h"
 #include "base/waiting.h"
 #include "json/scanner.h"
-#include "support/anthropic_replies.h"
+#include "spoken.h"
 #include "support/host_parts.h"
 #include "support/loop.h"
-#include "support/model_api.h"
-#include "support/openai_replies.h"
 #include "support/places.h"
 #include "support/temp_tree.h"
 
 namespace patchbay::test {
-
-// ---- how each provider speaks
-
-enum class Spoken { anthropic, responses, chat, gemini, ollama };
-
-inline void PrintTo(Spoken spoken, std::ostream* out) {
-  constexpr const char* names[] = {"Anthropic", "Responses", "Chat", "Gemini", "Ollama"};
-  *out << names[static_cast<int>(spoken)];
-}
-
-inline auto every_provider() {
-  return testing::Values(Spoken::anthropic, Spoken::responses, Spoken::chat, Spoken::gemini, Spoken::ollama);
-}
-
-// The model is chosen as a program chooses it: by words and variables.
-inline std::shared_ptr<Model> model_of(Spoken spoken, const std::string& url, std::string model = {}) {
-  constexpr const char* words[] = {"anthropic:claude-sonnet-5", "openai:gpt-5.6", "openai-chat:gpt-5.5",
-                                   "gemini:gemini-3.5-flash", "ollama:qwen3"};
-  const auto variables = [url](std::string_view name) -> std::optional<std::string> {
-    if (name == "ANTHROPIC_BASE_URL" || name == "GOOGLE_GEMINI_BASE_URL" || name == "OLLAMA_HOST") return url;
-    if (name == "OPENAI_BASE_URL") return url + "/v1";
-    if (name.ends_with("_API_KEY")) return "sk-test";
-    if (name == "ENABLE_TOOL_SEARCH") return "true";  // what answers here knows of tools that are held back
-    return std::nullopt;
-  };
-  if (model.empty()) model = words[static_cast<int>(spoken)];
-  auto choice = choose_model({.words = std::move(model), .variables = variables});
-  if (!choice) throw choice.error().error;
-  MakeModelOptions options;
-  options.http.environment = [](std::string_view) { return std::optional<std::string>(); };
-  return make_model(*choice, std::move(options));
-}
-
-// The fields of OpenAiReply that every provider has.
-struct Said {
-  std::string text = {};
-  std::vector<ModelToolUse> uses = {};
-};
-
-inline ModelApiReply reply_of(Spoken spoken, const Said& said) {
-  switch (spoken) {
-    case Spoken::anthropic:
-      return anthropic_reply({.text = said.text, .uses = said.uses});
-    case Spoken::responses:
-      return openai_responses_reply({.text = said.text, .uses = said.uses});
-    case Spoken::chat:
-      return openai_chat_reply({.text = said.text, .uses = said.uses});
-    case Spoken::gemini: {
-      Json parts = Json::array();
-      if (!said.text.empty()) parts.push_back(Json{{"text", said.text}});
-      for (const auto& use : said.uses) {
-        parts.push_back(Json{{"functionCall", Json{{"id", use.id}, {"name", use.name}, {"args", use.input}}}});
-      }
-      const Json one{{"content", Json{{"role", "model"}, {"parts", std::move(parts)}}}, {"finishReason", "STOP"}};
-      return {.chunks = {sse_event(
-                  "", Json{{"candidates", Json::array({one})}, {"usageMetadata", Json{{"promptTokenCount", 10}}}})}};
-    }
-    case Spoken::ollama: {
-      Json calls = Json::array();
-      for (const auto& use : said.uses) {
-        calls.push_back(Json{{"id", use.id}, {"function", Json{{"name", use.name}, {"arguments", use.input}}}});
-      }
-      Json message{{"role", "assistant"}, {"content", said.text}};
-      if (calls.size() > 0) message["tool_calls"] = std::move(calls);
-      const Json line{{"model", "qwen3"}, {"message", message}, {"done", true}, {"done_reason", "stop"}};
-      return {.headers = {{"Content-Type", "application/x-ndjson"}}, .chunks = {to_text(line) + "\n"}};
-    }
-  }
-  return {};
-}
 
 // The tools of a request as the bytes that were sent, one text for each; of Anthropic's those behind `loaded` are such
 // as a search has to find first.
@@ -293,7 +220,7 @@ class WireScene : public testing::Test {
       turn = std::move(turns_.front());
       turns_.pop_front();
     }
-    return reply_of(spoken(), turn(request));
+    return reply_of(spoken_by(request).value_or(spoken()), turn(request));
   }
 
   void set_loop(std::optional<asio::any_io_executor> loop) {
