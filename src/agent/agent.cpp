@@ -31,6 +31,9 @@ std::uint64_t first_call() {
 // One of a sub-agent that needs more is not kept any further.
 constexpr ConversationLimits limits_of_subs{.file = 64u << 20, .record = 16u << 20, .records = 20'000};
 
+// Models that a conversation was held with, and may come back to.
+constexpr std::size_t most_beginnings = 8;
+
 ModelToolsOptions for_model(ModelToolsOptions options, const ModelInfo& info) {
   options.api = info.api;
   options.context_tokens = info.context_tokens;
@@ -389,9 +392,24 @@ void Agent::Impl::set_mode(AgentMode mode) {
 }
 
 void Agent::Impl::set_model(std::shared_ptr<Model> model) {
+  const auto name = [](const ModelInfo& info) { return fmt::format("{}:{}", info.provider, info.model); };
+  if (offer_.is_frozen()) {
+    beginnings_.insert_or_assign(name(model_->info()), Beginning{offer_, system_, told_mode_});
+  }
   model_ = std::move(model);
   model_tools_.set_model(model_->info().api, model_->info().context_tokens);
-  offer_ = offer_.anew(growth());
+  auto before = beginnings_.extract(name(model_->info()));
+  if (beginnings_.size() > most_beginnings) beginnings_.erase(beginnings_.begin());
+  if (before && before.mapped().offer.growth() == growth()) {
+    offer_ = std::move(before.mapped().offer);
+    offer_.take_up(told_tools(messages()));
+    system_ = std::move(before.mapped().system);
+    // Other models may have been told of it in their beginnings, and in messages.
+    tell_mode_ = before.mapped().told_mode != told_mode_;
+    found_.clear();
+  } else {
+    offer_ = offer_.anew(growth());
+  }
   last_usage_ = {};
   now_of_ = nullptr;
 }

@@ -221,7 +221,15 @@ class Agent::Impl : public std::enable_shared_from_this<Agent::Impl> {
   ModelNews news_;  // that no message has yet
   std::string system_;
   std::optional<AgentMode> told_mode_;        // that the model knows of
+  bool tell_mode_ = false;                    // whatever was told
   std::set<std::string, std::less<>> found_;  // by searches, since the last news
+  // What models before this one were given to begin with. Whoever comes back to one of them begins as before.
+  struct Beginning {
+    ToolOffer offer;
+    std::string system;
+    std::optional<AgentMode> told_mode;
+  };
+  std::map<std::string, Beginning, std::less<>> beginnings_;  // by provider and model
   ToolsNow now_;
   std::shared_ptr<const Catalog> now_of_, now_loaded_;  // of which now_ was made
   std::vector<std::string> now_own_;

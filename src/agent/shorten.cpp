@@ -72,6 +72,7 @@ Task<bool> Agent::Impl::shorten(Self self, bool summarise, Wanted wanted) {
   co_await self->conversation_->replace(std::move(shorter));
   self->refused_shortening_.reset();
   // A new beginning: providers keep nothing of the old one.
+  self->beginnings_.clear();
   self->offer_ = self->offer_.anew(self->growth());
   self->last_usage_ = {};
   self->asked_messages_ = 0;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -84,20 +85,26 @@ ToolGrowth growth_of(const ModelInfo& model) noexcept {
   return model.api == ModelApi::anthropic ? ToolGrowth::by_search : ToolGrowth::by_news;
 }
 
-std::set<std::string, std::less<>> gone_tools(const std::vector<std::shared_ptr<const ModelMessage>>& messages) {
-  std::set<std::string, std::less<>> gone;
+ToldTools told_tools(const std::vector<std::shared_ptr<const ModelMessage>>& messages) {
+  ToldTools told;
   for (const auto& message : messages) {
     for (const auto& part : message->parts) {
+      if (const auto* outcome = std::get_if<ModelToolOutcome>(&part)) {
+        told.named.insert(outcome->found.begin(), outcome->found.end());
+      }
       const auto* news = std::get_if<ModelNews>(&part);
       if (news == nullptr) continue;
-      gone.insert(news->removed.begin(), news->removed.end());
-      for (const auto& tool : news->added) gone.erase(tool.name);
+      told.gone.insert(news->removed.begin(), news->removed.end());
+      for (const auto& tool : news->added) {
+        told.gone.erase(tool.name);
+        told.named.insert(tool.name);
+      }
     }
   }
-  return gone;
+  return told;
 }
 
-ModelNews ToolOffer::freeze(const ToolsNow& now, const std::set<std::string, std::less<>>& gone) {
+ModelNews ToolOffer::freeze(const ToolsNow& now, const ToldTools& told) {
   auto pool = std::make_shared<ToolPool>(now.pool);
   const auto refused = [&](const ModelTool& tool) { return is_refused(tool); };
   pool->own -= static_cast<std::size_t>(
@@ -107,6 +114,8 @@ ModelNews ToolOffer::freeze(const ToolsNow& now, const std::set<std::string, std
   for (const auto& tool : pool->tools) known_[tool.name] = {.tool = tool, .now = tool, .there = true, .frozen = true};
   pool_ = std::move(pool);
   deferred_ = nullptr;
+  told_ = told;
+  hold_named(now.searchable);
   set_deferred(now.searchable);
   servers_ = now.servers;
   instructed_.clear();
@@ -116,13 +125,19 @@ ModelNews ToolOffer::freeze(const ToolsNow& now, const std::set<std::string, std
     if (note.how != ServerNote::How::ready) add_line(news.text, line_of(server, note));
   }
   std::vector<std::string> back;
-  for (const auto& tool : pool_->tools) {
-    if (!gone.contains(tool.name)) continue;
-    news.added.push_back(tool);
-    back.push_back(tool.name);
+  for (auto& [name, known] : known_) {
+    if (!told_.gone.contains(name)) continue;
+    known.there = true;
+    news.added.push_back(known.tool);
+    back.push_back(name);
   }
   if (!back.empty()) add_line(news.text, fmt::format("Tools that can be called again: {}.", names(back)));
   return news;
+}
+
+void ToolOffer::take_up(const ToldTools& told) {
+  told_ = told;
+  for (auto& [name, known] : known_) known.there = known.there && !told_.gone.contains(name);
 }
 
 ModelNews ToolOffer::update(const ToolsNow& now, const std::set<std::string, std::less<>>& found) {
@@ -154,8 +169,15 @@ ModelNews ToolOffer::update(const ToolsNow& now, const std::set<std::string, std
     }
     note_change(known, tool);
   }
+  hold_named(now.searchable);
   for (const auto& tool : now.searchable.tools) {
-    if (const auto known = known_.find(tool.name); known != known_.end()) note_change(known->second, tool);
+    const auto known = known_.find(tool.name);
+    if (known == known_.end()) continue;
+    if (!std::exchange(known->second.there, true)) {
+      news.added.push_back(tool);
+      came[server_of(tool)].push_back(tool.name);
+    }
+    note_change(known->second, tool);
   }
   for (auto& [name, known] : known_) {
     if (!known.there || known.tool.catalog_name.empty() || now.servers_of.contains(known.tool.catalog_name)) continue;
@@ -193,6 +215,15 @@ ModelNews ToolOffer::update(const ToolsNow& now, const std::set<std::string, std
   }
   set_deferred(now.searchable);
   return news;
+}
+
+// Those that the conversation had named before, and that were not there yet or have to be found again.
+void ToolOffer::hold_named(const ToolPool& searchable) {
+  if (growth_ == ToolGrowth::at_end) return;
+  for (const auto& tool : searchable.tools) {
+    if (!told_.named.contains(tool.name) || is_refused(tool)) continue;
+    known_.try_emplace(tool.name, Known{.tool = tool, .now = tool, .there = !told_.gone.contains(tool.name)});
+  }
 }
 
 // Those that a conversation has named stay, and as they were then: what was said about them refers to them.

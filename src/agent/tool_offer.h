@@ -44,8 +44,12 @@ enum class ToolGrowth : std::uint8_t {
 };
 ToolGrowth growth_of(const ModelInfo& model) noexcept;
 
-// Tools of which the news of a conversation say last that they are gone, by the names that the model uses.
-std::set<std::string, std::less<>> gone_tools(const std::vector<std::shared_ptr<const ModelMessage>>& messages);
+// What a conversation has said of tools, by the names that the model uses.
+struct ToldTools {
+  std::set<std::string, std::less<>> gone = {};   // the news say last that they are
+  std::set<std::string, std::less<>> named = {};  // announced, or found by a search
+};
+ToldTools told_tools(const std::vector<std::shared_ptr<const ModelMessage>>& messages);
 
 class ToolOffer {
  public:
@@ -59,10 +63,14 @@ class ToolOffer {
     return next;
   }
 
+  ToolGrowth growth() const noexcept { return growth_; }
   bool is_frozen() const noexcept { return pool_ != nullptr; }
-  // Of the beginning. News are what is not ready yet, and what is there of `gone`: tools that the conversation so far
-  // calls gone.
-  ModelNews freeze(const ToolsNow& now, const std::set<std::string, std::less<>>& gone = {});
+  // Of the beginning. News are what is not ready yet, and what is there of the tools that the conversation so far calls
+  // gone. Tools that it has named stay from now on as they are now.
+  ModelNews freeze(const ToolsNow& now, const ToldTools& told = {});
+  // The conversation went on with another model, and comes back to this beginning: the next update() tells what that
+  // one was not told.
+  void take_up(const ToldTools& told);
   // What the model has to be told since the last time; an empty text: nothing. Tools in `found` it knows
   // already, by the names that it uses.
   ModelNews update(const ToolsNow& now, const std::set<std::string, std::less<>>& found);
@@ -83,12 +91,14 @@ class ToolOffer {
     bool there = true;
     bool frozen = false;  // it is in pool_
   };
+  void hold_named(const ToolPool& searchable);
   void set_deferred(const ToolPool& searchable);
 
   ToolGrowth growth_;
   std::shared_ptr<const ToolPool> pool_;
   std::shared_ptr<const ToolPool> deferred_;
   std::map<std::string, Known, std::less<>> known_;  // by the name that the model uses
+  ToldTools told_;                                   // before the beginning, or by another one
   std::set<std::string, std::less<>> refused_;       // left out for good
   std::map<std::string, ServerNote, std::less<>> servers_;
   std::set<std::string, std::less<>> instructed_;  // servers whose instructions the model has

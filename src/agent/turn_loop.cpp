@@ -135,7 +135,7 @@ const ToolsNow& Agent::Impl::tools_now() {
 void Agent::Impl::freeze() {
   if (offer_.is_frozen()) return;
   const auto& now = tools_now();
-  news_ = offer_.freeze(now, gone_tools(messages()));
+  news_ = offer_.freeze(now, told_tools(messages()));
   for (const auto& [name, reason] : now.pool.left_out) {
     notice(fmt::format("the model cannot be offered {}: {}", name, reason));
   }
@@ -147,6 +147,7 @@ void Agent::Impl::freeze() {
   facts.now = std::chrono::floor<std::chrono::seconds>(clock_->wall());
   facts.plan_mode = options_.mode == AgentMode::plan;
   told_mode_ = options_.mode;
+  tell_mode_ = false;
   system_ = system_text(facts, now);
 }
 
@@ -172,7 +173,7 @@ void Agent::Impl::take_news(std::vector<ModelPart>& parts) {
     std::ranges::move(more.added, std::back_inserter(news.added));
     news.removed = std::move(more.removed);
   }
-  if (told_mode_ && *told_mode_ != options_.mode) {
+  if (std::exchange(tell_mode_, false) || (told_mode_ && *told_mode_ != options_.mode)) {
     if (!news.text.empty()) news.text += '\n';
     news.text += plan_mode_text(options_.mode == AgentMode::plan);
   }

@@ -1,5 +1,8 @@
 // A conversation over real HTTP, in the words of every provider, with servers that are processes: several calls in a
 // turn, who decides about them, questions, large results, interrupts, channels and sign-in. G1, P2, R3, H1, A6.
+#include <patchbay/server.h>
+#include <patchbay/tools.h>
+
 #include "base/scope.h"
 #include "settings/settings_file.h"
 #include "support/beside.h"
@@ -152,6 +155,53 @@ TEST_P(EachProvider, AnInterruptEndsAnAnswerThatIsBeingWritten) {
   });
 }
 
+TEST_P(EachProvider, WhatWasWrittenBeforeAnInterruptStays) {
+  refuse = [this, first = true](const ModelApiRequest&) mutable -> std::optional<ModelApiReply> {
+    if (!std::exchange(first, false)) return std::nullopt;
+    auto hanging = streamed(spoken(), frames_up_to(frames_of(spoken(), {.text = "Written behind."}), "Written"));
+    hanging.hang = true;
+    return hanging;
+  };
+  then({.text = "and on"});
+  run([&](Agent& agent) -> Task<void> {
+    Scope scope(co_await asio::this_coro::executor);
+    const auto sent = beside(scope, agent.send({.text = "go"}));
+    co_await until([&] {
+      return std::ranges::any_of(events,
+                                 [](const auto& event) { return std::holds_alternative<AgentText>(event.what); });
+    });
+    agent.interrupt();
+    co_await scope.join();
+    EXPECT_EQ((*sent->result)->end, End::interrupted);
+    EXPECT_EQ((co_await agent.send({.text = "go on"})).text, "and on");
+  });
+  EXPECT_TRUE(in_order(said(1), {"Written", "go on"})) << said(1);
+}
+
+TEST_P(EachProvider, ArgumentsThatCannotBeReadAreToldTheModelAndNothingIsCalled) {
+  add("one", {"mode-server", "good"});
+  then({.uses = {{.id = "a1", .name = "mcp__one__echo", .broken = "{\"text\": \"half"},
+                 use("a2", "mcp__one__echo", words("the whole"))}});
+  then({.text = "Better."});
+  run([&](Agent& agent) -> Task<void> { EXPECT_EQ((co_await agent.send({.text = "go"})).text, "Better."); });
+  EXPECT_TRUE(in_order(said(1), {"The arguments are not a JSON object, so nothing was called", "the whole"}))
+      << said(1);
+}
+
+TEST_P(EachProvider, ARefusalEndsTheTurnAndTheConversationGoesOn) {
+  if (spoken() == Spoken::ollama) return;  // it has no word for it
+  add("one", {"mode-server", "good"});
+  then({.text = "I will not.", .uses = {use("a1", "mcp__one__echo", words("x"))}, .refuses = true});
+  then({.text = "That I will."});
+  run([&](Agent& agent) -> Task<void> {
+    EXPECT_EQ((co_await agent.send({.text = "go"})).end, End::refused);
+    EXPECT_EQ((co_await agent.send({.text = "something else"})).text, "That I will.");
+  });
+  EXPECT_THAT(api.requests(), SizeIs(2));
+  EXPECT_FALSE(
+      std::ranges::any_of(events, [](const auto& event) { return std::holds_alternative<AgentToolCall>(event.what); }));
+}
+
 // A tool that comes while the model works is in its next request; one that goes between two turns is named as gone.
 TEST_P(EachProvider, ToolsComeAndGoAndTheBeginningStays) {
   add("one", {"mode-server", "good"});
@@ -285,6 +335,151 @@ TEST_P(EachProvider, AConversationThatWasTakenUpAgainIsSentWhole) {
       in_order(said(3), {"go and see", "I look.", "the first words", "So it is.", "once more", "the second words"}))
       << said(3);
   expect_stable_tools();
+}
+
+// Everything that happens to servers and models in one conversation: what a provider keeps of its beginning stays.
+TEST_P(EachProvider, TheBeginningStaysThroughWhateverHappens) {
+  agent_options.state_directory = (tree.path() / "state").string();
+  agent_options.directory = tree.path().string();
+  agent_options.approve_server = [](ApprovalQuestion) -> Task<bool> { co_return true; };
+  add("one", {"mode-server", "good"});
+  add("shaky", {"mode-server", "exits-on-call"});
+  add("two", {"scenario-server"});
+  const auto done = [&](Agent& agent, std::string text) -> Task<void> {
+    EXPECT_EQ((co_await agent.send({.text = std::move(text)})).text, "Done.");
+  };
+  const auto other = spoken() == Spoken::gemini ? Spoken::chat : Spoken::gemini;
+  then({.text = "Done."});
+  // A server dies with a call; a list changes, also back again; the model connects a server.
+  then({.uses = {use("a1", "mcp__shaky__echo", words("x"))}}).then({.text = "Done."});
+  then({.uses = {use("a2", "mcp__two__add_tool", Json{{"name", "fresh"}})}});
+  then(when_released({.text = "Done."}));
+  then({.uses = {use("a3", "mcp__two__remove_tool", Json{{"name", "fresh"}})}});
+  then(when_released({.text = "Done."}));
+  then({.uses = {use("a4", "connect_mcp",
+                     Json{{"name", "late"}, {"command", built("mode-server")}, {"args", Json::array({"one-tool"})}})}});
+  then({.uses = {use("a5", "mcp__late__echo", words("hello"))}}).then({.text = "Done."});
+  for (int i = 0; i < 8; ++i) then({.text = "Done."});
+  run([&](Agent& agent) -> Task<void> {
+    Scope scope(co_await asio::this_coro::executor);
+    co_await done(agent, "hi");
+    co_await done(agent, "call the shaky one");
+    for (const bool there : {true, false}) {
+      const auto sent = beside(scope, agent.send({.text = "change"}));
+      co_await until([&] { return offers("mcp__two__fresh") == there; });
+      release();
+      co_await scope.join();
+      EXPECT_TRUE(*sent->result);
+    }
+    co_await done(agent, "connect one");
+    // A server is removed, and is there again.
+    EXPECT_TRUE(host->remove_server("one"));
+    co_await until([&] { return !offers("mcp__one__echo"); });
+    co_await done(agent, "without");
+    host->add_server(servers.front());
+    co_await host->begin(BeginWait::all);
+    co_await until([&] { return offers("mcp__one__echo"); });
+    co_await done(agent, "with");
+    // Another model of the same provider, another provider, and back.
+    agent.set_model(model_of(other, api.url()));
+    co_await done(agent, "whoever you are");
+    agent.set_model(model_of(spoken(), api.url()));
+    co_await done(agent, "you again");
+    EXPECT_TRUE(host->remove_server("shaky"));
+    co_await until([&] { return !offers("mcp__shaky__echo"); });
+    co_await done(agent, "less");
+    agent.set_model(model_of(other, api.url()));
+    co_await done(agent, "and you");
+    agent.set_model(model_of(spoken(), api.url()));
+    co_await done(agent, "back");
+  });
+  std::string before;
+  std::size_t asked = 0;
+  for (const auto& request : api.requests()) {
+    if (spoken_by(request) != spoken()) continue;
+    const auto now = tools_of(spoken(), request).first_bytes();
+    EXPECT_THAT(now, HasSubstr("mcp__one__echo"));
+    EXPECT_EQ(now.substr(0, before.size()), before) << "request " << asked + 1;
+    const bool told = spoken() == Spoken::anthropic || spoken() == Spoken::responses;
+    if (told && asked > 0) EXPECT_EQ(now, before) << "request " << asked + 1;
+    before = now;
+    ++asked;
+  }
+  EXPECT_EQ(asked, 15u);
+  EXPECT_EQ(api.requests().size(), 17u);
+}
+
+// C10: definitions that the conversation has named are those of its beginning, also when it is taken up again.
+TEST_P(EachProvider, WhatAConversationThatWasTakenUpAgainSaidBeforeStaysAsItIs) {
+  agent_options.state_directory = (tree.path() / "state").string();
+  agent_options.directory = tree.path().string();
+  agent_options.model_tools.tool_search = "true";
+  const auto own = std::make_shared<Server>("three", "1");
+  const auto define = [&](std::string description) {
+    own->add_tool({.name = "fresh", .description = std::move(description)},
+                  [](RequestContext&, Json) -> Task<CallToolResult> { co_return text("done"); });
+  };
+  const auto described = [&](std::string_view description) {
+    const auto* entry = host->catalog()->at("mcp__three__fresh");
+    return entry != nullptr && entry->tool->description == description;
+  };
+  const auto begin = [&](std::string_view description) -> Task<void> {
+    host->add_server("three", own);
+    co_await host->begin(BeginWait::all);
+    co_await until([&] { return described(description); });
+  };
+  define("as it was");
+  then({.uses = {use("a1", "tool_search", Json{{"query", "select:mcp__three__fresh"}})}}).then({.text = "Found."});
+  then({.text = "Hello."}).then({.text = "Again."}).then({.text = "And again."});
+  run([&](Agent& agent) -> Task<void> {
+    co_await begin("as it was");
+    EXPECT_EQ((co_await agent.send({.text = "find it"})).text, "Found.");
+    agent_options.resume = agent.id();
+  });
+  host_options = empty_options();
+  run([&](Agent& agent) -> Task<void> {
+    co_await begin("as it was");
+    (void)co_await agent.send({.text = "hi"});
+    define("as it is");
+    co_await until([&] { return described("as it is"); });
+    (void)co_await agent.send({.text = "and now?"});
+    (void)co_await agent.send({.text = "sure?"});
+  });
+  const auto requests = api.requests();
+  ASSERT_THAT(requests, SizeIs(5));
+  for (std::size_t at = 3; at < requests.size(); ++at) {
+    const auto before = tools_of(spoken(), requests[2]), now = tools_of(spoken(), requests[at]);
+    EXPECT_EQ(now.loaded, before.loaded);
+    EXPECT_EQ(now.held_back, before.held_back);
+    EXPECT_TRUE(said(at).starts_with(said(2).substr(0, said(2).rfind("hi")))) << said(at);
+    // Where the API does not hold it, it has to be found again: nothing is sent of it before.
+    const bool holds = spoken() == Spoken::anthropic || spoken() == Spoken::responses;
+    EXPECT_EQ(said(at).contains("mcp__three__fresh is another one now: as it is"), holds) << said(at);
+  }
+  EXPECT_THAT(requests.back().body, HasSubstr("as it was"));
+}
+
+// The conversation goes back as it is, with what only the provider understands.
+class AgentWire : public WireScene {};
+
+TEST_F(AgentWire, AnAnswerThatPausesIsAskedForTheRestOfIt) {
+  refuse = [paused = 0](const ModelApiRequest&) mutable -> std::optional<ModelApiReply> {
+    if (paused++ > 1) return std::nullopt;
+    auto frames = frames_of(Spoken::anthropic, {.text = "Searching.", .own = "own-" + std::to_string(paused)});
+    for (auto& frame : frames) {
+      if (const auto at = frame.find("end_turn"); at != std::string::npos) frame.replace(at, 8, "pause_turn");
+    }
+    return streamed(Spoken::anthropic, frames);
+  };
+  then({.text = "Found."});
+  run([&](Agent& agent) -> Task<void> {
+    const auto answer = co_await agent.send({.text = "go"});
+    EXPECT_EQ(answer.text, "Found.");
+    EXPECT_EQ(answer.turns, 3u);
+  });
+  EXPECT_TRUE(in_order(said(2), {"own-1", "own-2"})) << said(2);
+  EXPECT_THAT(said(2), Not(HasSubstr("Found")));
+  EXPECT_THAT(api.requests(), SizeIs(3));
 }
 
 }  // namespace

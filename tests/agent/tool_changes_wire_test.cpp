@@ -244,7 +244,7 @@ TEST_P(ToolsThatAreBack, CanBeCalledAgain) {
     host->add_server(servers.at(1));
     co_await host->begin(BeginWait::all);
     co_await until([&] { return offers("mcp__two__echo"); });
-    agent.set_model(model_of(spoken(), api.url(), model_words));
+    agent.set_model(model_of(spoken(), api.url(), "anthropic:claude-opus-4-8"));
     co_await again(agent);
   });
   if (resumes) {

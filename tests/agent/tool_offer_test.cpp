@@ -223,13 +223,69 @@ TEST(ToolOffer, AToolThatCameBackBeforeTheBeginningIsToldWithIt) {
     out->parts.emplace_back(std::move(news));
     return std::shared_ptr<const ModelMessage>(std::move(out));
   };
-  const auto gone = gone_tools({message({.text = "-", .removed = {"mcp__a__x", "mcp__a__y", "mcp__a__z"}}),
+  const auto told = told_tools({message({.text = "-", .removed = {"mcp__a__x", "mcp__a__y", "mcp__a__z"}}),
                                 message({.text = "+", .added = {tool("mcp__a__y")}})});
-  EXPECT_THAT(gone, ElementsAre("mcp__a__x", "mcp__a__z"));
+  EXPECT_THAT(told.gone, ElementsAre("mcp__a__x", "mcp__a__z"));
+  EXPECT_THAT(told.named, ElementsAre("mcp__a__y"));
   ToolOffer offer(ToolGrowth::by_search);
-  const auto news = offer.freeze(now({"o"}, {"mcp__a__x", "mcp__a__y"}), gone);
+  const auto news = offer.freeze(now({"o"}, {"mcp__a__x", "mcp__a__y"}), told);
   EXPECT_THAT(names(news.added), ElementsAre("mcp__a__x"));
   EXPECT_EQ(news.text, "Tools that can be called again: mcp__a__x.");
+}
+
+// A conversation that is taken up again: what it has of them is sent again with every request.
+TEST(ToolOffer, AToolThatWasNamedBeforeTheBeginningStaysAsItIsThen) {
+  const auto searchable = [](std::vector<ModelTool> tools) {
+    auto all = now({"tool_search"}, {});
+    for (const auto& one : tools) all.servers_of[one.catalog_name] = "a";
+    all.searchable.tools = std::move(tools);
+    return all;
+  };
+  for (const auto growth : {ToolGrowth::by_search, ToolGrowth::by_news}) {
+    ToolOffer offer(growth);
+    const ToldTools told{.gone = {"mcp__a__y"}, .named = {"mcp__a__x", "mcp__a__y", "mcp__a__late"}};
+    const auto definition = [&](std::string_view name) {
+      const auto* found = offer.deferred() ? offer.deferred()->find(name) : nullptr;
+      return found ? found->description : "(none)";
+    };
+    const auto begun = offer.freeze(searchable({tool("mcp__a__other"), tool("mcp__a__x"), tool("mcp__a__y")}), told);
+    EXPECT_EQ(begun.text, "Tools that can be called again: mcp__a__y.");
+    // They change; the one that nobody has heard of follows in silence.
+    auto changed = searchable({tool("mcp__a__other", "new"), tool("mcp__a__x", "new"), tool("mcp__a__y", "new")});
+    const auto news = offer.update(changed, {});
+    EXPECT_THAT(news.text, AllOf(HasSubstr("mcp__a__x is another one now: new"), HasSubstr("mcp__a__y is another one"),
+                                 Not(HasSubstr("mcp__a__other"))));
+    EXPECT_EQ(definition("mcp__a__x"), "does it");
+    EXPECT_EQ(definition("mcp__a__y"), "does it");
+    EXPECT_EQ(definition("mcp__a__other"), "new");
+    // One whose server is late, from when it is there; it goes and comes back.
+    changed.searchable.tools.push_back(tool("mcp__a__late", "first"));
+    changed.servers_of["mcp__a__late"] = "a";
+    EXPECT_EQ(offer.update(changed, {}).text, "");
+    auto without = changed;
+    without.searchable.tools.pop_back();
+    without.servers_of.erase("mcp__a__late");
+    EXPECT_THAT(offer.update(without, {}).removed, ElementsAre("mcp__a__late"));
+    changed.searchable.tools.back() = tool("mcp__a__late", "second");
+    EXPECT_THAT(names(offer.update(changed, {}).added), ElementsAre("mcp__a__late"));
+    EXPECT_EQ(definition("mcp__a__late"), "first");
+    EXPECT_EQ(offer.update(changed, {}).text, "");
+  }
+}
+
+// A conversation that went on with another model.
+TEST(ToolOffer, ABeginningThatIsTakenUpAgainTellsWhatTheConversationCallsGone) {
+  for (const auto growth : {ToolGrowth::at_end, ToolGrowth::by_news, ToolGrowth::by_search}) {
+    ToolOffer offer(growth);
+    (void)offer.freeze(now({"o"}, {"mcp__a__x", "mcp__a__y"}));
+    const auto pool = offer.pool();
+    offer.take_up({.gone = {"mcp__a__x", "mcp__a__z"}, .named = {}});
+    const auto news = offer.update(now({"o"}, {"mcp__a__x", "mcp__a__y"}), {});
+    EXPECT_THAT(names(news.added), ElementsAre("mcp__a__x"));
+    EXPECT_THAT(news.removed, IsEmpty());
+    EXPECT_EQ(offer.pool(), pool);
+    EXPECT_EQ(offer.update(now({"o"}, {"mcp__a__x", "mcp__a__y"}), {}).text, "");
+  }
 }
 
 TEST(ToolOffer, AnotherDescriptionIsToldInWords) {
