@@ -100,7 +100,11 @@ ModelChoice AgentHost::choice_of(const std::string& words, TypedWhere where) con
   return std::move(*choice);
 }
 
-std::shared_ptr<Model> AgentHost::model(TypedWhere where) const { return model_of(choice_of(words_, where)); }
+std::shared_ptr<Model> AgentHost::model(TypedWhere where) const {
+  auto choice = choice_of(words_, where);
+  chosen_line_ = model_line(choice);
+  return model_of(std::move(choice));
+}
 
 std::shared_ptr<Model> AgentHost::model_named(const std::string& words) const {
   return model_of(choice_of(words, TypedWhere::chat));

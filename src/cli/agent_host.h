@@ -42,6 +42,8 @@ class AgentHost {
   // Errc::config says how one is set up. May ask the store of secrets, which blocks.
   ModelChoice model_choice() const;
   std::shared_ptr<Model> model(TypedWhere where = TypedWhere::shell) const;
+  // Which one that was and why, as people read it: see model_line(). Empty before.
+  const std::string& chosen_line() const noexcept { return chosen_line_; }
   // Another one, as --model would name it; for a conversation.
   std::shared_ptr<Model> model_named(const std::string& words) const;
 
@@ -55,6 +57,7 @@ class AgentHost {
   const std::shared_ptr<RefusedExtras> refused_;
   ModelChoice choice_of(const std::string& words, TypedWhere where) const;
   std::shared_ptr<Model> model_of(ModelChoice choice) const;
+  mutable std::string chosen_line_;
 
  public:
   Host host;

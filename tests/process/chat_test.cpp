@@ -77,6 +77,16 @@ TEST_F(ChatInTmux, WithoutAModelItSaysHowToSetOneAndToolsCanBeUsed) {
   expect_gentle(tmux.bytes());
 }
 
+// G1: nobody said which, so the first line says which and why.
+TEST_F(ChatInTmux, TheFirstLineNamesTheModelThatIsUsedAndWhy) {
+  auto options = at(120, 30);
+  options.env["GEMINI_API_KEY"] = "k";
+  options.env["GOOGLE_GEMINI_BASE_URL"] = "http://127.0.0.1:1";
+  Tmux tmux({built("patchbay"), "chat"}, options);
+  ASSERT_TRUE(tmux.wait_for("/help")) << tmux.screen();
+  EXPECT_THAT(tmux.screen(), HasSubstr("gemini:gemini-3.5-flash (GEMINI_API_KEY is set)"));
+}
+
 TEST_F(ChatInTmux, ACallIsShownAskedAboutAndAnswered) {
   Tmux tmux(
       with_fake(R"({"text": "I will **ask** it.", "calls": [{"name": "mcp__fake__echo", "input": {"text": "ping"}}]},

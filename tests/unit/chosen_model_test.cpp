@@ -1,6 +1,8 @@
 // What the program says about the model it uses, or does not have. G1.
 #include "cli/chosen_model.h"
 
+#include <algorithm>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -45,6 +47,43 @@ TEST(ChosenModel, IsThatOfTheConfigurationWithAKeptKey) {
   EXPECT_EQ(model_line(*chosen_model({}, config("{}"), kept.vault)),
             "openai:gpt-5.5 (there is a secret OPENAI_API_KEY)");
   EXPECT_EQ(model_line(*chosen_model("ollama:qwen3", config("{}"), kept.vault)), "ollama:qwen3");
+}
+
+// Build 1 of the agent: the environment, the configuration (its "env" counts before what a shell has set), the store.
+TEST(ChosenModel, AKeyIsThatOfTheConfigurationBeforeOneThatIsKept) {
+  Kept kept;
+  for (const auto* name : {"ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY"}) {
+    ASSERT_TRUE(kept.vault.write(vault_name(name), Secret("kept"), {}));
+  }
+  struct Case {
+    const char* words;
+    const char* key;
+    const char* base;
+  };
+  for (const auto& one : {Case{"anthropic:claude-x", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"},
+                          Case{"openai:gpt-x", "OPENAI_API_KEY", "OPENAI_BASE_URL"},
+                          Case{"openai-chat:x", "OPENAI_API_KEY", "OPENAI_BASE_URL"},
+                          Case{"gemini:gemini-x", "GEMINI_API_KEY", "GOOGLE_GEMINI_BASE_URL"}}) {
+    auto loaded = config("{}");
+    auto choice = chosen_model(one.words, loaded, kept.vault);
+    ASSERT_TRUE(choice) << one.words;
+    EXPECT_EQ(model_line(*choice), one.words);
+    EXPECT_EQ(choice->key.reveal(), "kept");
+    EXPECT_TRUE(choice->key_is_secret);
+    EXPECT_FALSE(choice->own_base);
+    const auto set = [&](std::string_view name, std::string value) {
+      std::ranges::find(loaded.environment, name, &SettingsVariable::name)->value = std::move(value);
+    };
+    set(one.key, "of the settings");
+    EXPECT_FALSE(chosen_model(one.words, loaded, kept.vault)) << "a key has no blanks";
+    set(one.key, "set");
+    set(one.base, "http://127.0.0.1:7/v1");
+    choice = chosen_model(one.words, loaded, kept.vault);
+    ASSERT_TRUE(choice) << one.words;
+    EXPECT_EQ(choice->key.reveal(), "set");
+    EXPECT_FALSE(choice->key_is_secret);
+    EXPECT_EQ(choice->base, "http://127.0.0.1:7/v1");
+  }
 }
 
 TEST(ChosenModel, SaysHowToSetOne) {

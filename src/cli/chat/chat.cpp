@@ -148,11 +148,12 @@ Task<void> Chat::end_agent() {
 }
 
 void Chat::show_intro(bool resumed) {
-  const auto name = model_name();
+  // With the reason, where nobody asked for it.
+  const auto name = house_->chosen_line();
   const auto directory = safe_name(agent_directory(settings_), 200);
   if (model_) {
     view_.note(fmt::format("patchbay {} · {} · {}\nWhat is there to do? /help lists commands and keys.", version(),
-                           safe_name(name, 100), directory));
+                           safe_name(name, 200), directory));
   } else {
     view_.note(fmt::format("patchbay {} · no model · {}", version(), directory));
     stage_.print(wrapped_lines(no_model_, stage_.room()));
