@@ -33,10 +33,9 @@ VariableLookup variables(Texts texts) {
   };
 }
 
-std::shared_ptr<Model> made(std::string words, Texts set, bool whole_answers = false) {
+std::shared_ptr<Model> made(std::string words, Texts set) {
   auto choice = choose_model({.words = std::move(words), .variables = variables(std::move(set))});
   if (!choice) throw choice.error().error;
-  choice->whole_answers = whole_answers;
   MakeModelOptions options;
   // Nothing of the machine's own environment, and no real waiting.
   options.http.environment = [](std::string_view) { return std::optional<std::string>(); };
@@ -83,8 +82,8 @@ Asked ask(std::function<std::shared_ptr<Model>()> make, int most = 1) {
   return asked;
 }
 
-Asked ask(std::string words, Texts set, bool whole_answers = false) {
-  return ask([&] { return made(words, set, whole_answers); });
+Asked ask(std::string words, Texts set) {
+  return ask([&] { return made(words, set); });
 }
 
 // Cut in the middle of an event.
@@ -178,14 +177,39 @@ TEST(MadeModel, ReadsOllamaLineByLine) {
   EXPECT_EQ(sent.json()["options"]["num_ctx"], Json(32'768));
 }
 
-TEST(MadeModel, ReadsAnAnswerOfAnOldOllamaInOnePiece) {
-  ModelApi api({{.headers = {{"Content-Type", "application/json"}},
-                 .chunks = {R"({"message": {"content": "I look.", )",
-                            R"("tool_calls": [{"function": {"name": "look", "arguments": {}}}]}, "done": true})"}}});
-  const auto asked = ask("ollama:qwen3", {{"OLLAMA_HOST", api.url()}}, true);
-  ASSERT_TRUE(asked.answer) << asked.answer.error().message();
-  EXPECT_EQ(asked.answer->stop, ModelStop::tool_use);
-  EXPECT_EQ(api.requests().front().json()["stream"], Json(false));
+// Servers before 0.8: what they lose in a stream is asked for in one piece, and so is all that comes.
+TEST(MadeModel, AsksAnOllamaThatLosesCallsForWholeAnswers) {
+  const ModelApiReply whole{
+      .headers = {{"Content-Type", "application/json"}},
+      .chunks = {R"({"message": {"content": "I look.", )",
+                 R"("tool_calls": [{"function": {"name": "look", "arguments": {}}}]}, "done": true})"}};
+  for (const std::string said : {"", R"({\"name\": \"look\", \"parameters\": {}})"}) {
+    ModelApi api({lines({R"({"message": {"content": ")" + said + R"("}, "done": false})",
+                         R"({"message": {"content": ""}, "done": true, "done_reason": "stop", "eval_count": 9})"}),
+                  whole, whole});
+    std::vector<std::string> told;
+    run_task([&]() -> Task<void> {
+      const auto model = made("ollama:qwen3", {{"OLLAMA_HOST", api.url()}});
+      for (int time = 0; time < 2; ++time) {
+        const auto answer = co_await as_result(model->ask(hello(), [&](const ModelEvent& event) {
+          if (std::holds_alternative<ModelTextDelta>(event)) told.emplace_back("text");
+          if (std::holds_alternative<ModelRetry>(event)) told.emplace_back("void");
+        }));
+        EXPECT_TRUE(answer);
+        if (!answer) co_return;
+        EXPECT_EQ(answer->stop, ModelStop::tool_use);
+        EXPECT_EQ(text_of(answer->message), "I look.");
+        EXPECT_THAT(answer->warnings, SizeIs(time == 0 ? 1 : 0));
+      }
+    });
+    if (said.empty()) EXPECT_THAT(told, ElementsAre("void", "text", "text"));
+    if (!said.empty()) EXPECT_THAT(told, ElementsAre("text", "void", "text", "text"));
+    const auto requests = api.requests();
+    ASSERT_THAT(requests, SizeIs(3));
+    EXPECT_EQ(requests[0].json()["stream"], Json(true));
+    EXPECT_EQ(requests[1].json()["stream"], Json(false));
+    EXPECT_EQ(requests[2].json()["stream"], Json(false));
+  }
 }
 
 TEST(MadeModel, SaysThatAModelIsNotThere) {

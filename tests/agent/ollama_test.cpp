@@ -13,10 +13,8 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 
-using WithTools = OllamaOptions::WithTools;
-
-std::shared_ptr<Provider> ollama(std::string model = "qwen3", WithTools with_tools = WithTools::streamed) {
-  return ollama_provider({.info = known_model(ModelProvider::ollama, model), .with_tools = with_tools});
+std::shared_ptr<Provider> ollama(std::string model = "qwen3") {
+  return ollama_provider(known_model(ModelProvider::ollama, model));
 }
 
 std::shared_ptr<const ModelMessage> message(Role role, std::vector<ModelPart> parts) {
@@ -53,10 +51,10 @@ TEST(OllamaRequest, SaysHowMuchTheModelShallRead) {
 }
 
 TEST(OllamaRequest, WantsOneAnswerOfAnOldServerWhenThereAreTools) {
-  const auto old = ollama("qwen3", WithTools::whole);
-  EXPECT_EQ(old->request({.tools = tool(Json::object())}).framing, AnswerFraming::whole);
-  EXPECT_EQ(old->request({.tools = tool(Json::object())}).body["stream"], Json(false));
-  EXPECT_EQ(old->request({}).framing, AnswerFraming::lines);
+  const ProviderNow old{.without = {ApiExtra::streamed_calls}};
+  EXPECT_EQ(ollama()->request({.tools = tool(Json::object())}, old).framing, AnswerFraming::whole);
+  EXPECT_EQ(ollama()->request({.tools = tool(Json::object())}, old).body["stream"], Json(false));
+  EXPECT_EQ(ollama()->request({}, old).framing, AnswerFraming::lines);
 }
 
 TEST(OllamaRequest, HasCallsOutcomesAndThoughts) {
@@ -146,6 +144,45 @@ TEST(OllamaAnswer, IsReadInOnePieceToo) {
       "arguments": {}}}]}, "done": true, "done_reason": "stop"})"});
   ASSERT_TRUE(answer);
   EXPECT_EQ(answer->stop, ModelStop::tool_use);
+}
+
+TEST(OllamaAnswer, ACallThatIsLostInAStreamIsAFailureThatSaysSo) {
+  struct Case {
+    std::string content;
+    bool lost = false;
+    std::string more = R"("done_reason": "stop", "eval_count": 9)";
+    std::string thinking = {};
+  };
+  for (const auto& one :
+       std::vector<Case>{{.content = "", .lost = true},
+                         {.content = R"({"name": "look", "parameters": {"at": "sky"}})", .lost = true},
+                         {.content = R"( {"name": "look", "arguments": {}}
+)",
+                          .lost = true},
+                         {.content = "<tool_call>\n{\"name\": \"look\"}\n</tool_call>", .lost = true},
+                         {.content = "", .more = R"("done_reason": "stop", "eval_count": 0)"},
+                         {.content = "", .more = R"("done_reason": "load")"},
+                         {.content = "", .more = R"("done_reason": "length", "eval_count": 9)"},
+                         {.content = "", .thinking = "Hm."},
+                         {.content = "I look."},
+                         {.content = R"({"name": "Ann", "parameters": {}})"},
+                         {.content = R"({"name": "look"})"},
+                         {.content = R"(Like so: {"name": "look", "parameters": {}})"}}) {
+    const Json message{{"content", one.content}, {"thinking", one.thinking}};
+    const auto line = "{\"message\": " + to_text(message) + ", \"done\": true, " + one.more + "}";
+    const auto read = [&](const ModelRequest& request, const ProviderNow& now) {
+      const auto reader = ollama()->reader(request, now);
+      EXPECT_TRUE(reader->take("", line, {}));
+      return reader->finish();
+    };
+    const ModelRequest request{.tools = tool(Json::object())};
+    const auto answer = read(request, {});
+    EXPECT_EQ(answer.has_value(), !one.lost) << line;
+    if (!answer) EXPECT_EQ(answer.error().extra, ApiExtra::streamed_calls);
+    // Nothing could be lost, or it is so already.
+    EXPECT_TRUE(read({}, {})) << line;
+    EXPECT_TRUE(read(request, {.without = {ApiExtra::streamed_calls}})) << line;
+  }
 }
 
 TEST(OllamaAnswer, SaysWhyItEnded) {

@@ -7,7 +7,7 @@
 using namespace patchbay;
 
 FUZZ_TARGET(ollama_answer) {
-  const auto provider = ollama_provider({.info = known_model(ModelProvider::ollama, "qwen3")});
+  const auto provider = ollama_provider(known_model(ModelProvider::ollama, "qwen3"));
   const auto failure = provider->failure(400, input, fuzz::request_before());
   fuzz::require(failure.message.size() <= 2'000 && failure.type.size() <= 2'000, "words without bound");
   fuzz::require(failure.tool.empty() || failure.tool == "look", "a tool that was not sent");

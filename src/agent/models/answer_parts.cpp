@@ -1,6 +1,7 @@
 #include "agent/models/answer_parts.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include <fmt/format.h>
@@ -87,6 +88,27 @@ ProviderFailure cut_off() { return {.type = "cut_off", .message = "the answer wa
 
 ProviderFailure damaged(const Error& error) {
   return {.type = "damaged", .message = fmt::format("the answer is not JSON: {}", error.message())};
+}
+
+bool holds_raw_call(std::string_view text) {
+  constexpr std::array<std::string_view, 5> beginnings{"<tool_call>", "<|tool_call", "<function=", "[TOOL_CALLS]",
+                                                       "<｜tool▁calls▁begin｜>"};
+  for (const auto line : split(text, '\n')) {
+    const auto words = trim(line);
+    if (std::ranges::any_of(beginnings, [&](auto some) { return words.starts_with(some); })) return true;
+  }
+  return false;
+}
+
+bool is_raw_call(std::string_view text, const ToolPool& tools) {
+  if (holds_raw_call(text)) return true;
+  text = trim(text);
+  if (!text.starts_with('{') || !text.ends_with('}')) return false;
+  const auto call = parse_json(text);
+  if (!call) return false;
+  const auto name = (*call)["name"].text();
+  return name && tools.find(*name) != nullptr &&
+         ((*call)["parameters"].is_object() || (*call)["arguments"].is_object());
 }
 
 void ObjectEnd::feed(std::string_view piece) noexcept {

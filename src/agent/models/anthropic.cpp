@@ -307,7 +307,7 @@ class Anthropic final : public Provider {
     }
   }
 
-  std::unique_ptr<AnswerReader> reader(const ModelRequest& request) const override {
+  std::unique_ptr<AnswerReader> reader(const ModelRequest& request, const ProviderNow& /*now*/) const override {
     return anthropic_reader(options_.info.provider, request);
   }
 

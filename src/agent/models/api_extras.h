@@ -15,6 +15,7 @@ enum class ApiExtra : std::uint8_t {
   deferred_tools,   // tools outside of what is cached, which the model has when a search finds them
   tool_changes,     // tools that come and go in the middle of a conversation
   cache_diagnosis,  // why the cache was of no use
+  streamed_calls,   // calls of tools in an answer that is streamed
 };
 using ApiExtras = std::set<ApiExtra>;
 

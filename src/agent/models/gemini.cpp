@@ -178,7 +178,7 @@ class Gemini final : public Provider {
     headers.set("x-goog-api-key", std::string(key.reveal()));
   }
 
-  std::unique_ptr<AnswerReader> reader(const ModelRequest& request) const override {
+  std::unique_ptr<AnswerReader> reader(const ModelRequest& request, const ProviderNow& /*now*/) const override {
     return gemini_reader(info_, request);
   }
 

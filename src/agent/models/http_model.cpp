@@ -65,6 +65,7 @@ struct Failed {
   FailedAttempt attempt = {};
   ProviderFailure failure = {};
   ApiExtras extras = {};            // of the request
+  bool begun = false;               // the answer had, and what came of it is void
   std::optional<Error> error = {};  // of the connection
 };
 using Attempt = std::expected<ModelAnswer, Failed>;
@@ -234,9 +235,15 @@ class HttpModel final : public Model {
       auto& failed = outcome.error();
       const auto& sent = failed.extras;
       const bool bad_request = failed.failure.status == 400 && !failed.failure.too_long;
-      if (bad_request && failed.failure.extra && sent.contains(*failed.failure.extra)) {
-        refuse({*failed.failure.extra});
-        now.without.insert(*failed.failure.extra);
+      const auto& extra = failed.failure.extra;
+      // What an answer shows cannot be seen in the request.
+      if (bad_request && extra && (failed.begun ? !now.without.contains(*extra) : sent.contains(*extra))) {
+        refuse({*extra});
+        now.without.insert(*extra);
+        if (failed.begun) {
+          tell(ModelRetry{
+              .attempt = ++attempt, .of = options.retry.attempts, .reason = failure_reason(asked, failed.failure)});
+        }
         continue;
       }
       if (const auto* tool = tool_named(request, failed.failure); tool && refused < most_refused) {
@@ -309,7 +316,7 @@ class HttpModel final : public Model {
     }
     if (media_type(head.headers.get("Content-Type")) == "text/html") throw not_a_model(core->asked);
 
-    const auto reader = provider.reader(request);
+    const auto reader = provider.reader(request, now);
     const auto read =
         co_await as_result(read_answer(*exchange, asked.framing, *reader, options.limits.message, options.quiet, tell));
     std::optional<ProviderFailure> wrong;
@@ -332,7 +339,8 @@ class HttpModel final : public Model {
     if (!read) co_return std::unexpected(lost(read.error(), attempt));
     Failed failed{.attempt = {.status = wrong->status, .headers = head.headers, .attempt = attempt},
                   .failure = std::move(*wrong),
-                  .extras = asked.extras};
+                  .extras = asked.extras,
+                  .begun = true};
     if (failed.failure.status == 0) failed.attempt.kind = FailedAttempt::Kind::cut_off;
     co_return std::unexpected(std::move(failed));
   }

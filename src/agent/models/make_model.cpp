@@ -34,9 +34,7 @@ std::shared_ptr<Provider> provider_of(const ModelChoice& choice) {
     case ModelProvider::gemini:
       return gemini_provider(choice.info);
     case ModelProvider::ollama:
-      return ollama_provider(
-          {.info = choice.info,
-           .with_tools = choice.whole_answers ? OllamaOptions::WithTools::whole : OllamaOptions::WithTools::streamed});
+      return ollama_provider(choice.info);
     case ModelProvider::script:
       break;
   }

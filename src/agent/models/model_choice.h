@@ -59,8 +59,6 @@ struct ModelChoice {
   Because because = Because::asked;
   std::string because_of = {};  // the variable, the secret, or file and line
   ModelInfo info = {};          // what is known of it; a program may know better
-  // Of Ollama: the server is one that loses calls in an answer that is streamed (before 0.8).
-  bool whole_answers = false;
 
   std::string text() const;  // "anthropic:claude-…"
 };

@@ -153,14 +153,14 @@ class Messages {
 
 class Ollama final : public Provider {
  public:
-  explicit Ollama(OllamaOptions options) : options_(std::move(options)) {}
+  explicit Ollama(ModelInfo info) : info_(std::move(info)) {}
 
-  const ModelInfo& info() const noexcept override { return options_.info; }
+  const ModelInfo& info() const noexcept override { return info_; }
 
-  ProviderRequest request(const ModelRequest& request, const ProviderNow& /*now*/) const override {
-    const auto& info = options_.info;
+  ProviderRequest request(const ModelRequest& request, const ProviderNow& now) const override {
+    const auto& info = info_;
     const bool has_tools = request.tools && !request.tools->tools.empty();
-    const bool whole = has_tools && options_.with_tools == OllamaOptions::WithTools::whole;
+    const bool whole = has_tools && now.without.contains(ApiExtra::streamed_calls);
     Messages messages(info);
     messages.system(request.system);
     for (const auto& message : request.messages) messages.add(*message);
@@ -183,8 +183,9 @@ class Ollama final : public Provider {
     headers.set("Authorization", "Bearer " + std::string(key.reveal()));
   }
 
-  std::unique_ptr<AnswerReader> reader(const ModelRequest& request) const override {
-    return ollama_reader(options_.info, request);
+  std::unique_ptr<AnswerReader> reader(const ModelRequest& request, const ProviderNow& now) const override {
+    return ollama_reader(info_, request,
+                         now.without.contains(ApiExtra::streamed_calls) ? OllamaCalls::whole : OllamaCalls::streamed);
   }
 
   ProviderFailure failure(int status, std::string_view body, const ModelRequest&,
@@ -196,13 +197,11 @@ class Ollama final : public Provider {
   }
 
  private:
-  OllamaOptions options_;
+  ModelInfo info_;
 };
 
 }  // namespace
 
-std::shared_ptr<Provider> ollama_provider(OllamaOptions options) {
-  return std::make_shared<Ollama>(std::move(options));
-}
+std::shared_ptr<Provider> ollama_provider(ModelInfo info) { return std::make_shared<Ollama>(std::move(info)); }
 
 }  // namespace patchbay

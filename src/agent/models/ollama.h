@@ -3,7 +3,6 @@
 // ollama_reader.h alone. Pure; make_model() is who uses it.
 #pragma once
 
-#include <cstdint>
 #include <memory>
 
 #include <patchbay/model.h>
@@ -12,15 +11,9 @@
 
 namespace patchbay {
 
-struct OllamaOptions {
-  // ModelInfo::context_tokens is what the server sets memory aside for, with every request.
-  ModelInfo info = {.provider = "ollama", .api = ModelApi::local};
-  // Servers before 0.8 lose calls in an answer that is streamed. With `whole`, an answer to a request with tools comes
-  // in one piece.
-  enum class WithTools : std::uint8_t { streamed, whole };
-  WithTools with_tools = WithTools::streamed;
-};
-
-std::shared_ptr<Provider> ollama_provider(OllamaOptions options);
+// ModelInfo::context_tokens is what the server sets memory aside for, with every request. Servers before 0.8 lose calls
+// in an answer that is streamed, or send them as text. Where that shows, an answer to a request with tools comes in one
+// piece from then on.
+std::shared_ptr<Provider> ollama_provider(ModelInfo info);
 
 }  // namespace patchbay

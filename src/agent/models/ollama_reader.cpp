@@ -20,8 +20,10 @@ std::uint64_t number_at(const Json& in, std::string_view key) { return in[key].t
 
 class OllamaReader final : public AnswerReader {
  public:
-  OllamaReader(const ModelInfo& info, const ModelRequest& request)
-      : provider_(info.provider), model_(info.model), ids_(request) {}
+  OllamaReader(const ModelInfo& info, const ModelRequest& request, OllamaCalls calls)
+      : provider_(info.provider), model_(info.model), ids_(request) {
+    if (calls == OllamaCalls::streamed) tools_ = request.tools;
+  }
 
   std::expected<void, ProviderFailure> take(std::string_view, std::string_view data,
                                             const ModelEventSink& tell) override {
@@ -65,6 +67,12 @@ class OllamaReader final : public AnswerReader {
 
   std::expected<ModelAnswer, ProviderFailure> finish() override {
     if (!done_) return std::unexpected(ProviderFailure{.message = "the answer ended before it was complete"});
+    if (lost_a_call()) {
+      return std::unexpected(ProviderFailure{.status = 400,
+                                             .type = "calls_lost",
+                                             .message = "a call of a tool was lost, or came as text",
+                                             .extra = ApiExtra::streamed_calls});
+    }
     auto& parts = answer_.message.parts;
     if (!thinking_.empty()) {
       parts.emplace_back(
@@ -81,6 +89,12 @@ class OllamaReader final : public AnswerReader {
  private:
   static std::unexpected<ProviderFailure> too_large() {
     return std::unexpected(ProviderFailure{.status = 413, .type = "too_large", .message = "the answer is too large"});
+  }
+
+  bool lost_a_call() const {
+    if (!tools_ || tools_->tools.empty() || !calls_.empty() || stop() != ModelStop::end_turn) return false;
+    if (text_.empty() && thinking_.empty()) return answer_.usage.output > 0;
+    return is_raw_call(text_, *tools_);
   }
 
   // Older servers give no reason.
@@ -115,6 +129,7 @@ class OllamaReader final : public AnswerReader {
   std::string thinking_;
   std::string text_;
   std::vector<ModelToolUse> calls_;
+  std::shared_ptr<const ToolPool> tools_;  // with calls that are streamed
   std::string answered_by_;
   std::string reason_;
   std::size_t bytes_ = 0;
@@ -130,8 +145,8 @@ bool says_too_long(std::string_view message) {
 
 }  // namespace
 
-std::unique_ptr<AnswerReader> ollama_reader(const ModelInfo& info, const ModelRequest& request) {
-  return std::make_unique<OllamaReader>(info, request);
+std::unique_ptr<AnswerReader> ollama_reader(const ModelInfo& info, const ModelRequest& request, OllamaCalls calls) {
+  return std::make_unique<OllamaReader>(info, request, calls);
 }
 
 ProviderFailure ollama_failure(int status, const Json& said) {

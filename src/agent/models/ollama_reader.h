@@ -3,6 +3,7 @@
 // What the model thought becomes a ProviderBlock {"model", "thinking"}, for the model that made it.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string_view>
 
@@ -12,7 +13,11 @@
 
 namespace patchbay {
 
-std::unique_ptr<AnswerReader> ollama_reader(const ModelInfo& info, const ModelRequest& request);
+// How calls of tools were asked for. With `streamed`, an answer in which one seems lost is a failure that names the
+// extra: one without a word although the model wrote something, or one whose text is a call.
+enum class OllamaCalls : std::uint8_t { streamed, whole };
+
+std::unique_ptr<AnswerReader> ollama_reader(const ModelInfo& info, const ModelRequest& request, OllamaCalls calls);
 
 // `said` is {"error": …}. With status 0 it came inside of an answer.
 ProviderFailure ollama_failure(int status, const Json& said);

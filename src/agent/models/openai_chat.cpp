@@ -176,7 +176,7 @@ class OpenAiChat final : public Provider {
     headers.set("Authorization", "Bearer " + std::string(key.reveal()));
   }
 
-  std::unique_ptr<AnswerReader> reader(const ModelRequest& request) const override {
+  std::unique_ptr<AnswerReader> reader(const ModelRequest& request, const ProviderNow& /*now*/) const override {
     return openai_chat_reader(info_, request);
   }
 

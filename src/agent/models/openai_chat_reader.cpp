@@ -28,17 +28,6 @@ struct Call {
   ObjectEnd end;
 };
 
-// How models write calls into their text; a server whose parser is on takes them out.
-bool holds_raw_call(std::string_view text) {
-  constexpr std::array<std::string_view, 5> beginnings{"<tool_call>", "<|tool_call", "<function=", "[TOOL_CALLS]",
-                                                       "<｜tool▁calls▁begin｜>"};
-  for (const auto line : split(text, '\n')) {
-    const auto words = trim(line);
-    if (std::ranges::any_of(beginnings, [&](auto some) { return words.starts_with(some); })) return true;
-  }
-  return false;
-}
-
 class ChatReader final : public AnswerReader {
  public:
   ChatReader(const ModelInfo& info, const ModelRequest& request)

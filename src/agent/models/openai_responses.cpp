@@ -198,7 +198,7 @@ class OpenAiResponses final : public Provider {
     headers.set("Authorization", "Bearer " + std::string(key.reveal()));
   }
 
-  std::unique_ptr<AnswerReader> reader(const ModelRequest& request) const override {
+  std::unique_ptr<AnswerReader> reader(const ModelRequest& request, const ProviderNow& /*now*/) const override {
     return openai_responses_reader(info_, request);
   }
 

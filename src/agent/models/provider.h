@@ -30,7 +30,7 @@ struct ProviderRequest {
   HttpHeaders headers = {};  // without the key
   Json body = {};
   AnswerFraming framing = AnswerFraming::events;
-  ApiExtras extras = {};  // that it has in it
+  ApiExtras extras = {};  // that it has in it, and that may be refused
 };
 
 // What was learned of an API, and of a conversation with it, from the answers before.
@@ -76,8 +76,8 @@ class Provider {
   virtual ProviderRequest request(const ModelRequest& request, const ProviderNow& now = {}) const = 0;
   // Adds the key to a request as this provider wants it; not called without a key.
   virtual void authorize(HttpHeaders& headers, const Secret& key) const = 0;
-  // For the answer to this request; `framing` is that of the request.
-  virtual std::unique_ptr<AnswerReader> reader(const ModelRequest& request) const = 0;
+  // For the answer to what request() made of the same. What it finds out may name an extra as well.
+  virtual std::unique_ptr<AnswerReader> reader(const ModelRequest& request, const ProviderNow& now = {}) const = 0;
   // An answer whose status is not 2xx, to what request() made of the same.
   virtual ProviderFailure failure(int status, std::string_view body, const ModelRequest& request,
                                   const ProviderNow& now = {}) const = 0;
