@@ -321,6 +321,7 @@ TEST(AnthropicFailure, IsReadFromTheBody) {
   EXPECT_EQ(failure(400, "invalid_request_error", "tools.2.custom.name: String should match pattern").tool, "c");
   EXPECT_EQ(failure(400, "invalid_request_error", "tools.3.custom.name: String should match pattern").tool, "");
   EXPECT_EQ(failure(400, "invalid_request_error", "tools: too many, see tools.x and tools.0.name").tool, "a");
+  EXPECT_EQ(failure(400, "invalid_request_error", "gateway: tools.1.custom.name: no").tool, "b");
   EXPECT_EQ(failure(400, "invalid_request_error", "tools.99999999999999999999999: no").tool, "");
   EXPECT_EQ(failure(500, "api_error", "tools.1: Internal server error").tool, "");
 
@@ -349,7 +350,8 @@ TEST(AnthropicFailure, IsReadFromTheBody) {
   for (const auto* words :
        {"Tool 'mcp__doctor__diagnostics' not found in provided tools", "tool_choice: no tool mcp__doctor__diagnostics",
         "messages.2.content.0.tool_use.name: 'mcp__a__tool_reference' should be shorter",
-        "messages.2.content.0.tool_use.input: mcp__a__tool_addition", "system: the text says diagnostics: on",
+        "messages.2.content.0.tool_use.input: mcp__a__tool_addition",
+        "messages.2.content.0.text: 'tools.0.custom.name: no'", "system: the text says diagnostics: on",
         "messages.2.content.0: Input tag 'new' found using 'type' does not match any of the expected tags: "
         "'tool_reference'",
         "tool_choice: 'use-mid-conversation-tool-changes-2026-07-01' is no tool", "diagnostics"}) {

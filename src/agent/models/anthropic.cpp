@@ -54,6 +54,15 @@ Declared declared(const ModelInfo& info, const ModelRequest& request, const Prov
   return out;
 }
 
+// Where a message says that something is wrong: "messages.3.content.0". Empty where it does not begin with that.
+std::string_view place_of(std::string_view message) {
+  const auto is_of_path = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '.';
+  };
+  const auto end = std::ranges::find_if_not(message, is_of_path);
+  return end != message.end() && *end == ':' ? std::string_view(message.begin(), end) : std::string_view();
+}
+
 // What a refusal that is about no tool is about. A message has words of others in it: names of tools, arguments,
 // texts. What counts is where it says that something is wrong ("messages.3.content.0.tool_addition: …"), and what it
 // quotes first, when that is a word of the API and nothing more.
@@ -61,14 +70,10 @@ std::optional<ApiExtra> named_extra(std::string_view message) {
   const auto quoted = first_quoted(message);
   if (quoted == cache_diagnosis_beta) return ApiExtra::cache_diagnosis;
   if (quoted == tool_changes_beta) return ApiExtra::tool_changes;
-  const auto is_of_path = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '.';
-  };
-  const auto end = std::ranges::find_if_not(message, is_of_path) - message.begin();
-  const auto place = message.substr(0, static_cast<std::size_t>(end));
+  const auto place = place_of(message);
   const auto rest = message.substr(place.size());
   constexpr std::string_view reference = "Tool reference ";
-  if (place.empty() || !rest.starts_with(':')) {
+  if (place.empty()) {
     return message.starts_with(reference) ? std::optional(ApiExtra::deferred_tools) : std::nullopt;
   }
   const auto steps = split(place, '.');
@@ -233,6 +238,10 @@ struct NamedTool {
 };
 
 std::optional<NamedTool> named_tool(std::string_view message) {
+  // What is wrong is elsewhere, and the words behind it may be anybody's.
+  if (const auto place = place_of(message); place.starts_with("messages") || place.starts_with("system")) {
+    return std::nullopt;
+  }
   constexpr std::string_view mark = "tools.";
   for (auto at = message.find(mark); at != std::string_view::npos; at = message.find(mark, at + 1)) {
     const auto digits = message.substr(at + mark.size());
