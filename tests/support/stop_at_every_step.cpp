@@ -16,17 +16,23 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// One coroutine and how it ended.
+// One coroutine, whether it has begun and how it ended.
 struct Spawning {
+  bool begun = false;
   int outcomes = 0;
   std::optional<Error> error;
 
   void start(asio::io_context& loop, Task<void> task, asio::cancellation_slot slot = {}) {
     loop.restart();  // it stops whenever it has nothing to do
-    asio::co_spawn(loop, std::move(task), asio::bind_cancellation_slot(slot, [this](std::exception_ptr exception) {
+    asio::co_spawn(loop, begin(std::move(task)),
+                   asio::bind_cancellation_slot(slot, [this](std::exception_ptr exception) {
                      ++outcomes;
                      if (exception) error = error_from(exception);
                    }));
+  }
+  Task<void> begin(Task<void> task) {
+    begun = true;
+    co_await std::move(task);
   }
   bool ended() const noexcept { return outcomes > 0; }
   std::string text() const { return error ? std::string(to_string(error->code())) + ": " + error->message() : "fine"; }
@@ -72,8 +78,9 @@ Next run_once(const MakeWorld& make, const SteppingOptions& options, How how, st
   Spawning finishing;
   asio::cancellation_signal cancel;
   operation.start(loop, world->operate(), cancel.slot());
-  // Asio has not begun it yet. From Boost 1.82 on, co_spawn throws out of the loop when it is cancelled before.
-  if (how == How::cancel) loop.poll_one();
+  // Asio has not begun it yet. From Boost 1.82 on, co_spawn throws out of the loop when it is cancelled before. What
+  // the preparation left may come first.
+  while (how == How::cancel && !operation.begun && loop.poll_one() > 0) continue;
   bool later = true;
   for (std::size_t made = 0; made < k && later; ++made) later = step(loop, operation, options);
   if (how == How::stop) {
