@@ -422,7 +422,7 @@ Task<void> DomainProxy::Connection::send_body(Self self, ProxyRequest request) {
   }
 }
 
-Task<void> DomainProxy::Connection::run(Self self, Semaphore::Permit permit) {
+Task<void> DomainProxy::Connection::run(Self self, Semaphore::Permit /*permit*/) {
   auto head = co_await as_result(with_timeout(read_head(self), as_duration(self->limits.head_time), "no request"));
   if (!head) {
     if (head.error().code() == Errc::limit) {
