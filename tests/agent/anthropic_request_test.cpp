@@ -351,6 +351,7 @@ TEST(AnthropicFailure, IsReadFromTheBody) {
        {"Tool 'mcp__doctor__diagnostics' not found in provided tools", "tool_choice: no tool mcp__doctor__diagnostics",
         "messages.2.content.0.tool_use.name: 'mcp__a__tool_reference' should be shorter",
         "messages.2.content.0.tool_use.input: mcp__a__tool_addition",
+        "messages.2.content.0.tool_use.input: a value for role \"system\"",
         "messages.2.content.0.text: 'tools.0.custom.name: no'", "system: the text says diagnostics: on",
         "messages.2.content.0: Input tag 'new' found using 'type' does not match any of the expected tags: "
         "'tool_reference'",

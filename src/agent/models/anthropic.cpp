@@ -83,11 +83,10 @@ std::optional<ApiExtra> named_extra(std::string_view message) {
     return quoted == word || std::ranges::find(steps, word) != steps.end();
   };
   if (names("tool_addition") || names("tool_removal")) return ApiExtra::tool_changes;
-  // A message of that role holds nothing else here.
-  if (steps.back() == "role" || rest.contains("role \"system\"") || rest.contains("role 'system'") ||
-      rest.contains("role `system`")) {
-    return ApiExtra::tool_changes;
-  }
+  // A message of that role holds nothing else here. Further inside, the words may be a tool's.
+  const bool of_role =
+      rest.contains("role \"system\"") || rest.contains("role 'system'") || rest.contains("role `system`");
+  if (steps.back() == "role" || (of_role && steps.size() <= 2)) return ApiExtra::tool_changes;
   if (names("tool_reference") || trim(rest.substr(1)).starts_with(reference)) return ApiExtra::deferred_tools;
   return std::nullopt;
 }
