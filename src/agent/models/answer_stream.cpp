@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/as_result.h"
 #include "base/limit_text.h"
 #include "base/loop_clock.h"
 #include "base/pace.h"
@@ -61,8 +62,8 @@ AnswerFrames::Outcome AnswerFrames::end(const ModelEventSink& tell) {
   return reader_.take("", rest, tell);
 }
 
-Task<std::optional<ProviderFailure>> read_answer(HttpExchange& exchange, AnswerFraming framing, AnswerReader& reader,
-                                                 std::size_t limit, Duration quiet, ModelEventSink tell) {
+Task<AnswerEnd> read_answer(HttpExchange& exchange, AnswerFraming framing, AnswerReader& reader, std::size_t limit,
+                            Duration quiet, ModelEventSink tell) {
   AnswerFrames frames(framing, reader, limit);
   const auto& clock = loop_clock(co_await asio::this_coro::executor);
   std::size_t heard = 0;
@@ -71,16 +72,21 @@ Task<std::optional<ProviderFailure>> read_answer(HttpExchange& exchange, AnswerF
   Pace pace;
   while (!reader.complete()) {
     const auto wait = quiet == Duration::max() ? quiet : std::max(Duration(), quiet - (clock.now() - heard_at));
-    const auto piece = co_await with_timeout(exchange.read(), wait, "the answer does not go on");
+    const auto read = co_await as_result(with_timeout(exchange.read(), wait, "the answer does not go on"));
+    if (!read && read.error().code() == Errc::timeout && clock.now() - heard_at >= quiet) {
+      co_return AnswerEnd{.fell_quiet = true};
+    }
+    if (!read) throw read.error();
+    const auto& piece = *read;
     const auto outcome = piece.empty() ? Result<AnswerFrames::Outcome>(frames.end(tell)) : frames.feed(piece, tell);
     if (!outcome) throw outcome.error();
-    if (!*outcome) co_return outcome->error();
+    if (!*outcome) co_return AnswerEnd{.wrong = outcome->error()};
     if (piece.empty()) break;
     if (std::exchange(heard, frames.heard()) != frames.heard()) heard_at = clock.now();
     pace.note(piece.size());
     if (pace.due()) co_await pace.turn();
   }
-  co_return std::nullopt;
+  co_return AnswerEnd{};
 }
 
 }  // namespace patchbay

@@ -47,9 +47,13 @@ class AnswerFrames {
   std::size_t searched_ = 0;  // so much of it has no end of a line
 };
 
-// Until the answer is complete or the body ends. Returns what the provider said wrong; throws Errc::limit,
-// Errc::timeout when nothing but comments has come for `quiet`, and what reading throws.
-Task<std::optional<ProviderFailure>> read_answer(HttpExchange& exchange, AnswerFraming framing, AnswerReader& reader,
-                                                 std::size_t limit, Duration quiet, ModelEventSink tell);
+struct AnswerEnd {
+  std::optional<ProviderFailure> wrong = {};  // what the provider said
+  bool fell_quiet = false;                    // nothing but comments has come for `quiet`
+};
+
+// Until the answer is complete or the body ends. Throws Errc::limit, and what reading throws.
+Task<AnswerEnd> read_answer(HttpExchange& exchange, AnswerFraming framing, AnswerReader& reader, std::size_t limit,
+                            Duration quiet, ModelEventSink tell);
 
 }  // namespace patchbay

@@ -321,7 +321,7 @@ class HttpModel final : public Model {
         co_await as_result(read_answer(*exchange, asked.framing, *reader, options.limits.message, options.quiet, tell));
     std::optional<ProviderFailure> wrong;
     if (read) {
-      wrong = *read;
+      wrong = read->wrong;
     } else if (read.error().code() != Errc::closed && read.error().code() != Errc::timeout) {
       throw read.error().code() == Errc::cancelled ? read.error()
                                                    : of_answer(read.error()).within(provider.info().provider);
@@ -357,6 +357,10 @@ class HttpModel final : public Model {
 
   std::shared_ptr<Core> core_;
 };
+    // An hour was enough to find out.
+    if (read->fell_quiet) {
+      throw connection_error(core->asked, Error(Errc::timeout, "the answer does not go on"), attempt);
+    }
 
 }  // namespace
 
