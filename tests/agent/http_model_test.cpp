@@ -674,6 +674,23 @@ TEST(HttpModelExtras, AreNotDoubtedInAStormOrForATool) {
   EXPECT_THAT(asked.answer->left_out, SizeIs(1));
 }
 
+// It has taken them: what is wrong in the middle of an answer is not their fault, and what was said stays said once.
+TEST(HttpModelExtras, AreNotDoubtedInAnAnswerThatHasBegun) {
+  ModelApiReply reply{.chunks = anthropic_events({.text = "Half of it"})};
+  reply.chunks.resize(4);
+  reply.chunks.push_back(sse_event(
+      "error", {{"type", "error"}, {"error", {{"type", "invalid_request_error"}, {"message", "Bad request"}}}}));
+  ModelApi api({reply, anthropic_reply({.text = "two"})});
+  run_task([&]() -> Task<void> {
+    const auto model = make_http_model(options_with_extras(api.url()));
+    const auto asked = co_await asking(model, hello());
+    EXPECT_FALSE(asked.answer);
+    EXPECT_EQ(asked.text, "Half ");
+    EXPECT_EQ((co_await asking(model, hello())).text, "two");
+  });
+  EXPECT_THAT(betas(api), ElementsAre(both, both));
+}
+
 TEST(HttpModelExtras, EachRequestNamesTheAnswerBeforeOfItsConversation) {
   ModelApi api({anthropic_reply({.text = "Hello", .id = "msg_1"}), anthropic_reply({.text = "Hello", .id = "msg_2"}),
                 anthropic_reply({.text = "Hello", .id = "msg_3"})});

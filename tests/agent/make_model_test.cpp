@@ -212,6 +212,32 @@ TEST(MadeModel, AsksAnOllamaThatLosesCallsForWholeAnswers) {
   }
 }
 
+// An answer that only looked so: nothing is remembered, and nothing is said that may not be true.
+TEST(MadeModel, DoesNotHoldASuspicionAgainstAnOllamaThatHasLostNothing) {
+  const ModelApiReply whole{.headers = {{"Content-Type", "application/json"}},
+                            .chunks = {R"({"message": {"content": "Nothing more."}, "done": true})"}};
+  ModelApi api({lines({R"({"message": {"content": ""}, "done": true, "done_reason": "stop", "eval_count": 9})"}), whole,
+                lines({R"({"message": {"content": "Hello."}, "done": true})"})});
+  run_task([&]() -> Task<void> {
+    const auto model = made("ollama:qwen3", {{"OLLAMA_HOST", api.url()}});
+    std::vector<std::string> reasons;
+    for (const std::string text : {"Nothing more.", "Hello."}) {
+      const auto answer = co_await as_result(model->ask(hello(), [&](const ModelEvent& event) {
+        if (const auto* retry = std::get_if<ModelRetry>(&event)) reasons.push_back(retry->reason);
+      }));
+      EXPECT_TRUE(answer);
+      if (!answer) co_return;
+      EXPECT_EQ(text_of(answer->message), text);
+      EXPECT_THAT(answer->warnings, IsEmpty());
+    }
+    EXPECT_THAT(reasons, ElementsAre("a call of a tool seems to be lost, or came as text"));
+  });
+  const auto requests = api.requests();
+  ASSERT_THAT(requests, SizeIs(3));
+  EXPECT_EQ(requests[1].json()["stream"], Json(false));
+  EXPECT_EQ(requests[2].json()["stream"], Json(true));
+}
+
 TEST(MadeModel, SaysThatAModelIsNotThere) {
   ModelApi api({{.status = 404, .chunks = {R"({"error": "model \"qwen3\" not found, try pulling it first"})"}}});
   const auto asked = ask("ollama:qwen3", {{"OLLAMA_HOST", api.url()}});

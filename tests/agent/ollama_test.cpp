@@ -160,6 +160,12 @@ TEST(OllamaAnswer, ACallThatIsLostInAStreamIsAFailureThatSaysSo) {
 )",
                           .lost = true},
                          {.content = "<tool_call>\n{\"name\": \"look\"}\n</tool_call>", .lost = true},
+                         {.content = "[TOOL_CALLS] [{\"name\": \"look\", \"arguments\": {}}]", .lost = true},
+                         {.content = "<tool_call>\n{\"name\": \"looking\"}\n</tool_call>"},
+                         {.content = "Write it so:\n<tool_call>\n{\"name\": \"look\"}\n</tool_call>"},
+                         {.content = "<tool_call> is how look is called, mostly."},
+                         // The end alone.
+                         {.content = "", .more = R"("done_reason": "stop", "eval_count": 1)"},
                          {.content = "", .more = R"("done_reason": "stop", "eval_count": 0)"},
                          {.content = "", .more = R"("done_reason": "load")"},
                          {.content = "", .more = R"("done_reason": "length", "eval_count": 9)"},
@@ -178,10 +184,20 @@ TEST(OllamaAnswer, ACallThatIsLostInAStreamIsAFailureThatSaysSo) {
     const ModelRequest request{.tools = tool(Json::object())};
     const auto answer = read(request, {});
     EXPECT_EQ(answer.has_value(), !one.lost) << line;
-    if (!answer) EXPECT_EQ(answer.error().extra, ApiExtra::streamed_calls);
-    // Nothing could be lost, or it is so already.
+    if (!answer) {
+      EXPECT_EQ(answer.error(), (ProviderFailure{.message = "a call of a tool seems to be lost, or came as text",
+                                                 .suspected = ApiExtra::streamed_calls}));
+    }
+    // Nothing could be lost.
     EXPECT_TRUE(read({}, {})) << line;
-    EXPECT_TRUE(read(request, {.without = {ApiExtra::streamed_calls}})) << line;
+    // Who wants an object is given one.
+    auto shaped = request;
+    shaped.answer_schema = Json::object();
+    EXPECT_EQ(read(shaped, {}).has_value(), !one.lost || !one.content.empty()) << line;
+    // A whole answer has lost nothing, and may be text all the same.
+    const auto whole = read(request, {.without = {ApiExtra::streamed_calls}});
+    ASSERT_TRUE(whole) << line;
+    EXPECT_EQ(!whole->warnings.empty(), one.lost && !one.content.empty()) << line;
   }
 }
 

@@ -90,20 +90,40 @@ ProviderFailure damaged(const Error& error) {
   return {.type = "damaged", .message = fmt::format("the answer is not JSON: {}", error.message())};
 }
 
-bool holds_raw_call(std::string_view text) {
+namespace {
+
+bool begins_raw_call(std::string_view text) {
   constexpr std::array<std::string_view, 5> beginnings{"<tool_call>", "<|tool_call", "<function=", "[TOOL_CALLS]",
                                                        "<｜tool▁calls▁begin｜>"};
-  for (const auto line : split(text, '\n')) {
-    const auto words = trim(line);
-    if (std::ranges::any_of(beginnings, [&](auto some) { return words.starts_with(some); })) return true;
-  }
-  return false;
+  return std::ranges::any_of(beginnings, [&](auto some) { return text.starts_with(some); });
+}
+
+// As a word of its own: "look" is not in "looking".
+bool names_tool(std::string_view text, const ToolPool& tools) {
+  const auto is_of_name = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
+  };
+  return std::ranges::any_of(tools.tools, [&](const ModelTool& tool) {
+    for (auto at = text.find(tool.name); at != std::string_view::npos; at = text.find(tool.name, at + 1)) {
+      const auto end = at + tool.name.size();
+      if ((at == 0 || !is_of_name(text[at - 1])) && (end == text.size() || !is_of_name(text[end]))) return true;
+    }
+    return false;
+  });
+}
+
+}  // namespace
+
+bool holds_raw_call(std::string_view text) {
+  return std::ranges::any_of(split(text, '\n'), [](auto line) { return begins_raw_call(trim(line)); });
 }
 
 bool is_raw_call(std::string_view text, const ToolPool& tools) {
-  if (holds_raw_call(text)) return true;
   text = trim(text);
-  if (!text.starts_with('{') || !text.ends_with('}')) return false;
+  if (text.empty()) return false;
+  const char last = text.back();
+  if (begins_raw_call(text)) return (last == '>' || last == '}' || last == ']') && names_tool(text, tools);
+  if (text.front() != '{' || last != '}') return false;
   const auto call = parse_json(text);
   if (!call) return false;
   const auto name = (*call)["name"].text();

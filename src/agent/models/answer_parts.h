@@ -59,7 +59,7 @@ void read_arguments(ModelToolUse& use, std::string_view arguments);
 
 // Whether a text has a call in it as models write it there; a server whose parser is on takes it out.
 bool holds_raw_call(std::string_view text);
-// Whether it is one, in that way or as an object that names one of the tools.
+// Whether all of it is a call of one of the tools, in that way or as an object.
 bool is_raw_call(std::string_view text, const ToolPool& tools);
 
 // Notices where a JSON object that arrives in pieces ends.

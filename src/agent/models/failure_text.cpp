@@ -98,6 +98,7 @@ Error not_a_model(const Asked& asked) {
 
 std::string failure_reason(const Asked& asked, const ProviderFailure& failure) {
   const auto text = said(asked, failure.message, longest_reason);
+  if (failure.suspected) return text;
   if (failure.status == 0) return "the answer was cut off" + behind(text);
   return status_of(asked, failure) + behind(text);
 }

@@ -54,6 +54,11 @@ Error of_answer(const Error& error) {
   return error.code() == Errc::limit ? Error(Errc::protocol, error.message()) : error;
 }
 
+bool has_calls(const ModelMessage& message) {
+  return std::ranges::any_of(message.parts,
+                             [](const auto& part) { return std::holds_alternative<ModelToolUse>(part); });
+}
+
 double random_jitter() {
   std::array<std::uint8_t, 2> bytes{};
   system_random()(bytes);
@@ -210,6 +215,7 @@ class HttpModel final : public Model {
     auto left_out = core->refused.take_out_of(request);
     auto now = core->now(request);
     ApiExtras doubted;  // left out of this attempt because one of them may be what was refused
+    std::optional<ApiExtra> suspected;
     bool has_doubted = false;
     const auto refuse = [&](const ApiExtras& extras) {
       options.refused->add(core->api(), extras);
@@ -225,6 +231,8 @@ class HttpModel final : public Model {
       auto outcome = co_await once(core, request, now, attempt, tell);
       if (outcome) {
         if (!doubted.empty()) refuse(doubted);
+        // Only calls that are there without it show that it loses them.
+        if (suspected && has_calls(outcome->message)) refuse({*suspected});
         std::ranges::move(std::exchange(core->warnings, {}), std::back_inserter(outcome->warnings));
         outcome->left_out.insert(outcome->left_out.end(), left_out.begin(), left_out.end());
         if (auto warning = core->clear_text_warning()) outcome->warnings.push_back(std::move(*warning));
@@ -235,15 +243,23 @@ class HttpModel final : public Model {
       auto& failed = outcome.error();
       const auto& sent = failed.extras;
       const bool bad_request = failed.failure.status == 400 && !failed.failure.too_long;
-      const auto& extra = failed.failure.extra;
-      // What an answer shows cannot be seen in the request.
-      if (bad_request && extra && (failed.begun ? !now.without.contains(*extra) : sent.contains(*extra))) {
+      // At once, and what had come of an answer is void.
+      const auto repeat = [&] {
+        if (!failed.begun) return;
+        ++attempt;
+        tell(ModelRetry{.attempt = attempt,
+                        .of = std::max(attempt, options.retry.attempts),
+                        .reason = failure_reason(asked, failed.failure)});
+      };
+      if (const auto& extra = failed.failure.suspected; extra && now.without.insert(*extra).second) {
+        suspected = *extra;
+        repeat();
+        continue;
+      }
+      if (const auto& extra = failed.failure.extra; bad_request && extra && sent.contains(*extra)) {
         refuse({*extra});
         now.without.insert(*extra);
-        if (failed.begun) {
-          tell(ModelRetry{
-              .attempt = ++attempt, .of = options.retry.attempts, .reason = failure_reason(asked, failed.failure)});
-        }
+        repeat();
         continue;
       }
       if (const auto* tool = tool_named(request, failed.failure); tool && refused < most_refused) {
@@ -251,10 +267,12 @@ class HttpModel final : public Model {
         core->refused.add(*tool, refusal_text(asked, failed.failure));
         auto more = core->refused.take_out_of(request);
         left_out.insert(left_out.end(), more.begin(), more.end());
+        repeat();
         continue;
       }
-      // It does not say what it is about: what an older API may not know is tried without, once.
-      if (bad_request && !sent.empty() && !std::exchange(has_doubted, true)) {
+      // It does not say what it is about: what an older API may not know is tried without, once. An API that has begun
+      // to answer knows it.
+      if (bad_request && !failed.begun && !sent.empty() && !std::exchange(has_doubted, true)) {
         doubted = sent;
         now.without.insert(sent.begin(), sent.end());
         continue;
@@ -301,6 +319,8 @@ class HttpModel final : public Model {
     auto limits = options.waits;
     // A redirect would take the key and the conversation to where nobody sent them.
     limits.redirects = 0;
+    // Nothing is said of it before it is there.
+    if (asked.framing == AnswerFraming::whole) limits.first_byte = std::max(limits.first_byte, options.quiet);
     auto sent = co_await as_result(core->client->send(std::move(http), limits));
     if (!sent) co_return std::unexpected(lost(sent.error(), attempt));
     auto exchange = std::move(*sent);
@@ -337,6 +357,10 @@ class HttpModel final : public Model {
       wrong = std::move(answer.error());
     }
     if (!read) co_return std::unexpected(lost(read.error(), attempt));
+    // An hour was enough to find out.
+    if (read->fell_quiet) {
+      throw connection_error(core->asked, Error(Errc::timeout, "the answer does not go on"), attempt);
+    }
     Failed failed{.attempt = {.status = wrong->status, .headers = head.headers, .attempt = attempt},
                   .failure = std::move(*wrong),
                   .extras = asked.extras,
@@ -357,10 +381,6 @@ class HttpModel final : public Model {
 
   std::shared_ptr<Core> core_;
 };
-    // An hour was enough to find out.
-    if (read->fell_quiet) {
-      throw connection_error(core->asked, Error(Errc::timeout, "the answer does not go on"), attempt);
-    }
 
 }  // namespace
 

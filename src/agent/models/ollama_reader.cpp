@@ -21,8 +21,8 @@ std::uint64_t number_at(const Json& in, std::string_view key) { return in[key].t
 class OllamaReader final : public AnswerReader {
  public:
   OllamaReader(const ModelInfo& info, const ModelRequest& request, OllamaCalls calls)
-      : provider_(info.provider), model_(info.model), ids_(request) {
-    if (calls == OllamaCalls::streamed) tools_ = request.tools;
+      : provider_(info.provider), model_(info.model), ids_(request), calls_as_(calls), tools_(request.tools) {
+    shaped_ = request.answer_schema.has_value();
   }
 
   std::expected<void, ProviderFailure> take(std::string_view, std::string_view data,
@@ -67,11 +67,14 @@ class OllamaReader final : public AnswerReader {
 
   std::expected<ModelAnswer, ProviderFailure> finish() override {
     if (!done_) return std::unexpected(ProviderFailure{.message = "the answer ended before it was complete"});
-    if (lost_a_call()) {
-      return std::unexpected(ProviderFailure{.status = 400,
-                                             .type = "calls_lost",
-                                             .message = "a call of a tool was lost, or came as text",
-                                             .extra = ApiExtra::streamed_calls});
+    if (calls_as_ == OllamaCalls::streamed && (is_lost() || is_text())) {
+      return std::unexpected(ProviderFailure{.message = "a call of a tool seems to be lost, or came as text",
+                                             .suspected = ApiExtra::streamed_calls});
+    }
+    if (is_text()) {
+      answer_.warnings.emplace_back(
+          "the server sent a call of a tool as text: it does not know how this model writes them, so no tool can be "
+          "used; take another model, or a newer Ollama");
     }
     auto& parts = answer_.message.parts;
     if (!thinking_.empty()) {
@@ -91,11 +94,15 @@ class OllamaReader final : public AnswerReader {
     return std::unexpected(ProviderFailure{.status = 413, .type = "too_large", .message = "the answer is too large"});
   }
 
-  bool lost_a_call() const {
-    if (!tools_ || tools_->tools.empty() || !calls_.empty() || stop() != ModelStop::end_turn) return false;
-    if (text_.empty() && thinking_.empty()) return answer_.usage.output > 0;
-    return is_raw_call(text_, *tools_);
+  bool could_call() const {
+    return tools_ && !tools_->tools.empty() && calls_.empty() && stop() == ModelStop::end_turn;
   }
+
+  // A model that has nothing to say writes one token, which says so.
+  bool is_lost() const { return could_call() && text_.empty() && thinking_.empty() && answer_.usage.output > 1; }
+
+  // What was asked for in a shape of its own may look like a call.
+  bool is_text() const { return could_call() && !shaped_ && is_raw_call(text_, *tools_); }
 
   // Older servers give no reason.
   ModelStop stop() const {
@@ -129,7 +136,9 @@ class OllamaReader final : public AnswerReader {
   std::string thinking_;
   std::string text_;
   std::vector<ModelToolUse> calls_;
-  std::shared_ptr<const ToolPool> tools_;  // with calls that are streamed
+  OllamaCalls calls_as_;
+  std::shared_ptr<const ToolPool> tools_;
+  bool shaped_ = false;  // the answer is to follow a schema
   std::string answered_by_;
   std::string reason_;
   std::size_t bytes_ = 0;

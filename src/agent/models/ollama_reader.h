@@ -13,8 +13,9 @@
 
 namespace patchbay {
 
-// How calls of tools were asked for. With `streamed`, an answer in which one seems lost is a failure that names the
-// extra: one without a word although the model wrote something, or one whose text is a call.
+// How calls of tools were asked for. With `streamed`, an answer in which one seems lost is a suspicion: one without a
+// word although the model wrote something, or one whose text is a call and nothing else. With `whole`, the latter is
+// warned of.
 enum class OllamaCalls : std::uint8_t { streamed, whole };
 
 std::unique_ptr<AnswerReader> ollama_reader(const ModelInfo& info, const ModelRequest& request, OllamaCalls calls);

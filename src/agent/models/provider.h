@@ -49,6 +49,9 @@ struct ProviderFailure {
   std::string tool = {};
   // Likewise, and the request is repeated without it.
   std::optional<ApiExtra> extra = {};
+  // An answer without a failure looks as if this had spoilt it: it is asked for once more without, and what comes then
+  // shows whether it is so.
+  std::optional<ApiExtra> suspected = {};
   bool operator==(const ProviderFailure&) const = default;
 };
 
@@ -76,7 +79,7 @@ class Provider {
   virtual ProviderRequest request(const ModelRequest& request, const ProviderNow& now = {}) const = 0;
   // Adds the key to a request as this provider wants it; not called without a key.
   virtual void authorize(HttpHeaders& headers, const Secret& key) const = 0;
-  // For the answer to what request() made of the same. What it finds out may name an extra as well.
+  // For the answer to what request() made of the same. What it finds out may be a suspicion.
   virtual std::unique_ptr<AnswerReader> reader(const ModelRequest& request, const ProviderNow& now = {}) const = 0;
   // An answer whose status is not 2xx, to what request() made of the same.
   virtual ProviderFailure failure(int status, std::string_view body, const ModelRequest& request,
