@@ -9,6 +9,7 @@
 #include "agent/connect_tool.h"
 #include "agent/definition_files.h"
 #include "agent/own_tools.h"
+#include "agent/system_text.h"
 #include "base/limits.h"
 #include "base/offload.h"
 #include "base/strings.h"
@@ -393,19 +394,26 @@ void Agent::Impl::set_mode(AgentMode mode) {
 
 void Agent::Impl::set_model(std::shared_ptr<Model> model) {
   const auto name = [](const ModelInfo& info) { return fmt::format("{}:{}", info.provider, info.model); };
-  if (offer_.is_frozen()) {
-    beginnings_.insert_or_assign(name(model_->info()), Beginning{offer_, system_, told_mode_});
+  // One whose news are in no message yet was not asked: it begins anew.
+  if (offer_.is_frozen() && news_.text.empty()) {
+    beginnings_.push_back({name(model_->info()), offer_, system_, begun_in_plan_});
   }
   model_ = std::move(model);
   model_tools_.set_model(model_->info().api, model_->info().context_tokens);
-  auto before = beginnings_.extract(name(model_->info()));
+  const auto found = std::ranges::find(beginnings_, name(model_->info()), &Beginning::model);
+  std::optional<Beginning> before;
+  if (found != beginnings_.end()) {
+    before = std::move(*found);
+    beginnings_.erase(found);
+  }
   if (beginnings_.size() > most_beginnings) beginnings_.erase(beginnings_.begin());
-  if (before && before.mapped().offer.growth() == growth()) {
-    offer_ = std::move(before.mapped().offer);
-    offer_.take_up(told_tools(messages()));
-    system_ = std::move(before.mapped().system);
-    // Other models may have been told of it in their beginnings, and in messages.
-    tell_mode_ = before.mapped().told_mode != told_mode_;
+  if (before && before->offer.growth() == growth()) {
+    before->offer.take_up(told_tools(messages()), offer_);
+    offer_ = std::move(before->offer);
+    system_ = std::move(before->system);
+    begun_in_plan_ = before->in_plan;
+    // Others may have been told of it since.
+    told_plan_ = told_plan_mode(messages()).value_or(begun_in_plan_);
     found_.clear();
   } else {
     offer_ = offer_.anew(growth());

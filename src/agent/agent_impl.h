@@ -220,16 +220,17 @@ class Agent::Impl : public std::enable_shared_from_this<Agent::Impl> {
   ToolOffer offer_;
   ModelNews news_;  // that no message has yet
   std::string system_;
-  std::optional<AgentMode> told_mode_;        // that the model knows of
-  bool tell_mode_ = false;                    // whatever was told
+  bool begun_in_plan_ = false;                // what system_ says
+  bool told_plan_ = false;                    // what the model was told last
   std::set<std::string, std::less<>> found_;  // by searches, since the last news
   // What models before this one were given to begin with. Whoever comes back to one of them begins as before.
   struct Beginning {
+    std::string model;  // with its provider
     ToolOffer offer;
     std::string system;
-    std::optional<AgentMode> told_mode;
+    bool in_plan = false;
   };
-  std::map<std::string, Beginning, std::less<>> beginnings_;  // by provider and model
+  std::vector<Beginning> beginnings_;  // the one that was used last is at the end
   ToolsNow now_;
   std::shared_ptr<const Catalog> now_of_, now_loaded_;  // of which now_ was made
   std::vector<std::string> now_own_;

@@ -5,6 +5,7 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
+#include "base/strings.h"
 #include "text/clean_text.h"
 
 namespace patchbay {
@@ -27,6 +28,21 @@ constexpr std::string_view usual =
 std::string_view plan_mode_text(bool plan_mode) noexcept {
   return plan_mode ? "Plan mode is on: only tools that only read are called. Look around, then say what you would do."
                    : "Plan mode is off: all tools can be called again.";
+}
+
+std::optional<bool> told_plan_mode(const std::vector<std::shared_ptr<const ModelMessage>>& messages) {
+  std::optional<bool> told;
+  for (const auto& message : messages) {
+    for (const auto& part : message->parts) {
+      const auto* news = std::get_if<ModelNews>(&part);
+      if (news == nullptr) continue;
+      for (const auto line : split(news->text, '\n')) {
+        if (line == plan_mode_text(true)) told = true;
+        if (line == plan_mode_text(false)) told = false;
+      }
+    }
+  }
+  return told;
 }
 
 std::string system_text(const SystemFacts& facts, const ToolsNow& now) {

@@ -3,7 +3,11 @@
 #pragma once
 
 #include <chrono>
+#include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "agent/tool_offer.h"
 
@@ -21,5 +25,7 @@ std::string system_text(const SystemFacts& facts, const ToolsNow& now);
 
 // What a model is told when the mode changes in the middle of a conversation.
 std::string_view plan_mode_text(bool plan_mode) noexcept;
+// What a conversation was told last; nothing where it was never told.
+std::optional<bool> told_plan_mode(const std::vector<std::shared_ptr<const ModelMessage>>& messages);
 
 }  // namespace patchbay

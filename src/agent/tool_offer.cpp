@@ -122,7 +122,14 @@ ModelNews ToolOffer::freeze(const ToolsNow& now, const ToldTools& told) {
   for (const auto& said : now.pool.instructions) instructed_.insert(said.server);
   ModelNews news;
   for (const auto& [server, note] : now.servers) {
-    if (note.how != ServerNote::How::ready) add_line(news.text, line_of(server, note));
+    const auto said = said_.servers.find(server);
+    const bool said_ready =
+        said == said_.servers.end() || (said->second && said->second->how == ServerNote::How::ready);
+    if (note.how != ServerNote::How::ready || !said_ready) say_server(news.text, server, &note);
+  }
+  const auto before = said_.servers;
+  for (const auto& [server, note] : before) {
+    if (note && !now.servers.contains(server)) say_server(news.text, server, nullptr);
   }
   std::vector<std::string> back;
   for (auto& [name, known] : known_) {
@@ -132,12 +139,40 @@ ModelNews ToolOffer::freeze(const ToolsNow& now, const ToldTools& told) {
     back.push_back(name);
   }
   if (!back.empty()) add_line(news.text, fmt::format("Tools that can be called again: {}.", names(back)));
+  for (const auto& [name, known] : known_) {
+    const auto said = said_.tools.find(name);
+    if (said != said_.tools.end() && !same_for_model(said->second, known.now)) say_changed(news.text, known.now);
+  }
   return news;
 }
 
-void ToolOffer::take_up(const ToldTools& told) {
+void ToolOffer::take_up(const ToldTools& told, const ToolOffer& last) {
   told_ = told;
-  for (auto& [name, known] : known_) known.there = known.there && !told_.gone.contains(name);
+  said_ = last.said_;
+  for (auto& [name, known] : known_) {
+    known.there = known.there && !told_.gone.contains(name);
+    if (const auto said = said_.tools.find(name); said != said_.tools.end()) known.now = said->second;
+  }
+  for (const auto& [server, note] : said_.servers) {
+    if (note) {
+      servers_[server] = *note;
+    } else {
+      servers_.erase(server);
+    }
+  }
+}
+
+// Null: it is not used any more.
+void ToolOffer::say_server(std::string& text, const std::string& server, const ServerNote* note) {
+  add_line(text,
+           note ? line_of(server, *note) : fmt::format("Server \"{}\" is not used any more.", clean_line(server)));
+  said_.servers.insert_or_assign(server, note ? std::optional(*note) : std::nullopt);
+}
+
+void ToolOffer::say_changed(std::string& text, const ModelTool& tool) {
+  add_line(text, fmt::format("Tool {} is another one now: {}\nIts arguments: {}", tool.name, tool.description,
+                             cut_utf8(to_text(*tool.input_schema), longest_schema)));
+  said_.tools.insert_or_assign(tool.name, tool);
 }
 
 ModelNews ToolOffer::update(const ToolsNow& now, const std::set<std::string, std::less<>>& found) {
@@ -187,11 +222,10 @@ ModelNews ToolOffer::update(const ToolsNow& now, const std::set<std::string, std
   for (const auto& [server, note] : now.servers) {
     const auto before = servers_.find(server);
     if (before == servers_.end() ? note.how == ServerNote::How::ready : before->second.how == note.how) continue;
-    add_line(news.text, line_of(server, note));
+    say_server(news.text, server, &note);
   }
   for (const auto& [server, before] : servers_) {
-    if (!now.servers.contains(server))
-      add_line(news.text, fmt::format("Server \"{}\" is not used any more.", clean_line(server)));
+    if (!now.servers.contains(server)) say_server(news.text, server, nullptr);
   }
   for (const auto& [server, tools] : came) {
     add_line(news.text, server.empty() ? fmt::format("There are new tools: {}.", names(tools))
@@ -203,10 +237,7 @@ ModelNews ToolOffer::update(const ToolsNow& now, const std::set<std::string, std
     add_line(news.text, fmt::format("What server \"{}\" says about itself:\n{}", said.server, said.text));
   }
   if (!news.removed.empty()) add_line(news.text, fmt::format("These tools are gone: {}.", names(news.removed)));
-  for (const auto* tool : changed) {
-    add_line(news.text, fmt::format("Tool {} is another one now: {}\nIts arguments: {}", tool->name, tool->description,
-                                    cut_utf8(to_text(*tool->input_schema), longest_schema)));
-  }
+  for (const auto* tool : changed) say_changed(news.text, *tool);
   servers_ = now.servers;
   if (!at_end.empty()) {
     auto longer = std::make_shared<ToolPool>(*pool_);

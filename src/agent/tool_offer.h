@@ -55,22 +55,23 @@ class ToolOffer {
  public:
   explicit ToolOffer(ToolGrowth growth) : growth_(growth) {}
 
-  // For a new beginning of the same conversation, perhaps with another model: nothing is frozen, and what providers
-  // refuse is still left out.
+  // For a new beginning of the same conversation, perhaps with another model: nothing is frozen. What providers refuse
+  // is still left out, and what the conversation was told last is known.
   ToolOffer anew(ToolGrowth growth) const {
     ToolOffer next(growth);
     next.refused_ = refused_;
+    next.said_ = said_;
     return next;
   }
 
   ToolGrowth growth() const noexcept { return growth_; }
   bool is_frozen() const noexcept { return pool_ != nullptr; }
-  // Of the beginning. News are what is not ready yet, and what is there of the tools that the conversation so far calls
-  // gone. Tools that it has named stay from now on as they are now.
+  // Of the beginning. News are what is not ready yet, what is there of the tools that the conversation so far calls
+  // gone, and what else is not any more as it was told. Tools that it has named stay from now on as they are now.
   ModelNews freeze(const ToolsNow& now, const ToldTools& told = {});
-  // The conversation went on with another model, and comes back to this beginning: the next update() tells what that
-  // one was not told.
-  void take_up(const ToldTools& told);
+  // The conversation went on with another model, which `last` is the offer of, and comes back to this beginning: the
+  // next update() tells what differs from what the conversation was told last.
+  void take_up(const ToldTools& told, const ToolOffer& last);
   // What the model has to be told since the last time; an empty text: nothing. Tools in `found` it knows
   // already, by the names that it uses.
   ModelNews update(const ToolsNow& now, const std::set<std::string, std::less<>>& found);
@@ -91,6 +92,14 @@ class ToolOffer {
     bool there = true;
     bool frozen = false;  // it is in pool_
   };
+  // What was told in words, in the order of the conversation and whichever model was told: a new beginning does not
+  // change what stands there.
+  struct Said {
+    std::map<std::string, std::optional<ServerNote>, std::less<>> servers = {};  // none: it is not used any more
+    std::map<std::string, ModelTool, std::less<>> tools = {};                    // that are other ones now
+  };
+  void say_server(std::string& text, const std::string& server, const ServerNote* note);
+  void say_changed(std::string& text, const ModelTool& tool);
   void hold_named(const ToolPool& searchable);
   void set_deferred(const ToolPool& searchable);
 
@@ -102,6 +111,7 @@ class ToolOffer {
   std::set<std::string, std::less<>> refused_;       // left out for good
   std::map<std::string, ServerNote, std::less<>> servers_;
   std::set<std::string, std::less<>> instructed_;  // servers whose instructions the model has
+  Said said_;
 };
 
 }  // namespace patchbay

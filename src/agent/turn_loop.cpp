@@ -146,8 +146,9 @@ void Agent::Impl::freeze() {
   facts.directory = options_.directory;
   facts.now = std::chrono::floor<std::chrono::seconds>(clock_->wall());
   facts.plan_mode = options_.mode == AgentMode::plan;
-  told_mode_ = options_.mode;
-  tell_mode_ = false;
+  begun_in_plan_ = facts.plan_mode;
+  // What a message says of it counts more than the beginning.
+  told_plan_ = told_plan_mode(messages()).value_or(facts.plan_mode);
   system_ = system_text(facts, now);
 }
 
@@ -173,11 +174,10 @@ void Agent::Impl::take_news(std::vector<ModelPart>& parts) {
     std::ranges::move(more.added, std::back_inserter(news.added));
     news.removed = std::move(more.removed);
   }
-  if (std::exchange(tell_mode_, false) || (told_mode_ && *told_mode_ != options_.mode)) {
+  if (const bool plan = options_.mode == AgentMode::plan; std::exchange(told_plan_, plan) != plan) {
     if (!news.text.empty()) news.text += '\n';
-    news.text += plan_mode_text(options_.mode == AgentMode::plan);
+    news.text += plan_mode_text(plan);
   }
-  told_mode_ = options_.mode;
   add_line_about_subs(news.text);
   if (!news.text.empty()) parts.emplace_back(std::move(news));
 }

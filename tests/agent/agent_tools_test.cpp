@@ -3,6 +3,7 @@
 #include "base/scope.h"
 #include "support/beside.h"
 #include "support/script_server.h"
+#include "support/temp_tree.h"
 
 namespace patchbay::test {
 namespace {
@@ -229,6 +230,92 @@ TEST_F(AgentTools, AnotherModelIsAnsweredInItsOwnSpellingAndEachHasItsOwnPrefix)
                                    AllOf(HasSubstr("\"parameters\""), Not(HasSubstr("\"input_schema\"")))));
     EXPECT_THAT(model->prefixes, AllOf(SizeIs(3), Each(model->prefixes.front())));
     EXPECT_THAT(other->prefixes, AllOf(SizeIs(2), Each(other->prefixes.front())));
+  });
+}
+
+// Messages say it to every model that comes, whatever its own beginning says.
+TEST_F(AgentTools, EveryModelReadsLastWhichModeItIs) {
+  const auto other = std::make_shared<RecordingModel>();
+  other->info_.model = "other";
+  for (int time = 0; time < 4; ++time) model->then(says("one"));
+  for (int time = 0; time < 3; ++time) other->then(says("two"));
+  run([&](Agent& agent) -> Task<void> {
+    const auto news = [&]() -> Task<std::string> {
+      const auto at = agent.messages().size();
+      (void)co_await agent.send({.text = "go"});
+      co_return news_of(*agent.messages().at(at));
+    };
+    EXPECT_EQ(co_await news(), "");
+    // The other one begins in plan mode; who comes back was never told, also when it is chosen twice.
+    agent.set_mode(AgentMode::plan);
+    agent.set_model(other);
+    EXPECT_EQ(co_await news(), "");
+    EXPECT_THAT(other->requests.back().system, HasSubstr("Plan mode is on"));
+    agent.set_model(model);
+    agent.set_model(model);
+    EXPECT_THAT(co_await news(), HasSubstr("Plan mode is on"));
+    // A message says that it is on now.
+    agent.set_mode(AgentMode::normal);
+    agent.set_model(other);
+    EXPECT_THAT(co_await news(), HasSubstr("Plan mode is off"));
+    agent.set_model(model);
+    EXPECT_EQ(co_await news(), "");
+    agent.set_mode(AgentMode::plan);
+    EXPECT_THAT(co_await news(), HasSubstr("Plan mode is on"));
+    // One that begins only now.
+    agent.set_mode(AgentMode::normal);
+    const auto third = std::make_shared<RecordingModel>();
+    third->info_.model = "third";
+    third->then(says("three"));
+    agent.set_model(third);
+    EXPECT_THAT(co_await news(), HasSubstr("Plan mode is off"));
+    EXPECT_THAT(third->requests.back().system, Not(HasSubstr("Plan mode")));
+    EXPECT_EQ(model->requests.front().system, model->requests.back().system);
+  });
+}
+
+TEST_F(AgentTools, AConversationThatIsTakenUpAgainIsToldThatTheModeIsAnotherOne) {
+  const TempTree tree;
+  agent_options.state_directory = (tree.path() / "state").string();
+  for (int time = 0; time < 3; ++time) model->then(says("one"));
+  run([&](Agent& agent) -> Task<void> {
+    (void)co_await agent.send({.text = "go"});
+    agent.set_mode(AgentMode::plan);
+    (void)co_await agent.send({.text = "plan"});
+    EXPECT_THAT(news_of(*agent.messages().at(2)), HasSubstr("Plan mode is on"));
+    agent_options.resume = agent.id();
+  });
+  host_options = empty_options();
+  run([&](Agent& agent) -> Task<void> {
+    (void)co_await agent.send({.text = "do it"});
+    EXPECT_THAT(news_of(*agent.messages().at(4)), HasSubstr("Plan mode is off"));
+  });
+}
+
+// Of the models that a conversation comes back to, those that were used last begin as before.
+TEST_F(AgentTools, TheBeginningThatWasNotUsedForLongestIsForgotten) {
+  std::vector<std::shared_ptr<RecordingModel>> models;
+  for (char name = 'z'; name >= 'q'; --name) {
+    models.push_back(std::make_shared<RecordingModel>());
+    models.back()->info_.model = name;
+    for (int time = 0; time < 3; ++time) models.back()->then(says("x"));
+  }
+  run([&](Agent& agent) -> Task<void> {
+    for (const auto& one : models) {
+      agent.set_model(one);
+      (void)co_await agent.send({.text = "go"});
+    }
+    // A tool that comes is at the end of a beginning that stays, and in its place in a new one.
+    const auto before = host->catalog();
+    add("aaa");
+    co_await catalog_after(before);
+    for (const auto& one : {models.at(8), models.at(0)}) {
+      agent.set_model(one);
+      (void)co_await agent.send({.text = "go"});
+    }
+    const auto stays = names(models.at(8)->requests.back().tools), anew = names(models.at(0)->requests.back().tools);
+    EXPECT_EQ(stays.back(), "mcp__s__aaa");
+    EXPECT_NE(anew.back(), "mcp__s__aaa");
   });
 }
 

@@ -314,7 +314,7 @@ TEST_P(EachProvider, ASubAgentHasAConversationOfItsOwn) {
   EXPECT_THAT(said(3), AllOf(HasSubstr("It answers."), Not(HasSubstr("hi there"))));
 }
 
-// C10: whoever takes a conversation up sends what was said, and tools that begin as they did.
+// C10: whoever takes a conversation up sends what was said, and the same tools first where servers offer the same.
 TEST_P(EachProvider, AConversationThatWasTakenUpAgainIsSentWhole) {
   agent_options.state_directory = (tree.path() / "state").string();
   agent_options.directory = tree.path().string();
@@ -337,7 +337,23 @@ TEST_P(EachProvider, AConversationThatWasTakenUpAgainIsSentWhole) {
   expect_stable_tools();
 }
 
-// Everything that happens to servers and models in one conversation: what a provider keeps of its beginning stays.
+// The text that a conversation begins with.
+std::string system_in(Spoken spoken, const ModelApiRequest& request) {
+  const auto body = request.json();
+  switch (spoken) {
+    case Spoken::anthropic:
+      return to_text(body["system"]);
+    case Spoken::responses:
+      return to_text(body["instructions"]);
+    case Spoken::gemini:
+      return to_text(body["systemInstruction"]);
+    default:
+      return to_text(body["messages"].items()[0]);
+  }
+}
+
+// Everything that happens to servers, models and the mode in one conversation: what a provider keeps of its beginning
+// stays.
 TEST_P(EachProvider, TheBeginningStaysThroughWhateverHappens) {
   agent_options.state_directory = (tree.path() / "state").string();
   agent_options.directory = tree.path().string();
@@ -381,6 +397,7 @@ TEST_P(EachProvider, TheBeginningStaysThroughWhateverHappens) {
     co_await until([&] { return offers("mcp__one__echo"); });
     co_await done(agent, "with");
     // Another model of the same provider, another provider, and back.
+    agent.set_mode(AgentMode::plan);
     agent.set_model(model_of(other, api.url()));
     co_await done(agent, "whoever you are");
     agent.set_model(model_of(spoken(), api.url()));
@@ -391,12 +408,20 @@ TEST_P(EachProvider, TheBeginningStaysThroughWhateverHappens) {
     agent.set_model(model_of(other, api.url()));
     co_await done(agent, "and you");
     agent.set_model(model_of(spoken(), api.url()));
+    agent.set_mode(AgentMode::normal);
     co_await done(agent, "back");
   });
+  EXPECT_THAT(said(14), HasSubstr("Plan mode is on"));
+  EXPECT_TRUE(in_order(said(16), {"Plan mode is on", "Plan mode is off"})) << said(16);
   std::string before;
+  std::optional<std::string> begun;
   std::size_t asked = 0;
   for (const auto& request : api.requests()) {
     if (spoken_by(request) != spoken()) continue;
+    const auto system = system_in(spoken(), request);
+    EXPECT_THAT(system, HasSubstr("Directory: "));
+    EXPECT_EQ(system, begun.value_or(system)) << "request " << asked + 1;
+    begun = system;
     const auto now = tools_of(spoken(), request).first_bytes();
     EXPECT_THAT(now, HasSubstr("mcp__one__echo"));
     EXPECT_EQ(now.substr(0, before.size()), before) << "request " << asked + 1;

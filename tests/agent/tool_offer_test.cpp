@@ -279,12 +279,43 @@ TEST(ToolOffer, ABeginningThatIsTakenUpAgainTellsWhatTheConversationCallsGone) {
     ToolOffer offer(growth);
     (void)offer.freeze(now({"o"}, {"mcp__a__x", "mcp__a__y"}));
     const auto pool = offer.pool();
-    offer.take_up({.gone = {"mcp__a__x", "mcp__a__z"}, .named = {}});
+    offer.take_up({.gone = {"mcp__a__x", "mcp__a__z"}, .named = {}}, ToolOffer(growth));
     const auto news = offer.update(now({"o"}, {"mcp__a__x", "mcp__a__y"}), {});
     EXPECT_THAT(names(news.added), ElementsAre("mcp__a__x"));
     EXPECT_THAT(news.removed, IsEmpty());
     EXPECT_EQ(offer.pool(), pool);
     EXPECT_EQ(offer.update(now({"o"}, {"mcp__a__x", "mcp__a__y"}), {}).text, "");
+  }
+}
+
+// What another model was told stands in the messages that this one reads.
+TEST(ToolOffer, ABeginningThatIsTakenUpAgainCorrectsWhatAnotherModelWasToldLast) {
+  const auto as = [](ServerNote s, std::string description) {
+    auto all = now({"o"}, {"mcp__s__x"}, {{"s", std::move(s)}});
+    all.pool.tools.back().description = std::move(description);
+    return all;
+  };
+  for (const auto growth : {ToolGrowth::at_end, ToolGrowth::by_news, ToolGrowth::by_search}) {
+    ToolOffer first(growth);
+    EXPECT_EQ(first.freeze(as({}, "v1")).text, "");
+    auto second = first.anew(growth);
+    EXPECT_THAT(second.freeze(as({How::failed, "no"}, "v1")).text, HasSubstr("\"s\" could not be used"));
+    EXPECT_THAT(second.update(as({How::failed, "no"}, "v2"), {}).text, HasSubstr("mcp__s__x is another one now: v2"));
+    // It is again as it was: the one that was told of nothing, and one that begins now.
+    auto third = second.anew(growth);
+    first.take_up({}, second);
+    for (const auto& news : {first.update(as({}, "v1"), {}), third.freeze(as({}, "v1"))}) {
+      EXPECT_THAT(news.text, AllOf(HasSubstr("\"s\" is connected"), HasSubstr("mcp__s__x is another one now: v1")));
+    }
+    EXPECT_EQ(first.update(as({}, "v1"), {}).text, "") << "said once";
+    EXPECT_EQ(third.update(as({}, "v1"), {}).text, "") << "said once";
+    EXPECT_EQ(third.anew(growth).freeze(as({}, "v1")).text, "");
+    // One that is not used any more.
+    auto fourth = third.anew(growth);
+    EXPECT_THAT(fourth.freeze(now({"o"}, {})).text, HasSubstr("\"s\" is not used any more"));
+    first.take_up({}, fourth);
+    EXPECT_THAT(first.update(now({"o"}, {}), {}).text, Not(HasSubstr("\"s\""))) << "said already";
+    EXPECT_THAT(first.update(as({}, "v1"), {}).text, HasSubstr("server \"s\" that can be called now"));
   }
 }
 
