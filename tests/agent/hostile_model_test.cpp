@@ -27,7 +27,12 @@ using testing::SizeIs;
 constexpr std::size_t limit = 1u << 20;
 
 ModelRequest hello() {
-  return {.messages = {
+  const auto pool = std::make_shared<ToolPool>();
+  pool->tools.push_back({.name = "look",
+                         .description = "Looks.",
+                         .input_schema = std::make_shared<const Json>(Json{{"type", "object"}})});
+  return {.tools = pool,
+          .messages = {
               std::make_shared<const ModelMessage>(ModelMessage{.role = Role::user, .parts = {ModelText{"Hello"}}})}};
 }
 
