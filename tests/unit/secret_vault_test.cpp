@@ -174,6 +174,30 @@ TEST_F(SecretVaultTest, ANote_IsChangedWithoutTheSecretAndItsKey) {
   EXPECT_EQ((*vault.find("a").value()).note, (Json{{"more", "x"}}));
 }
 
+// Between what is looked at and what is done, nobody comes in.
+TEST_F(SecretVaultTest, ASecretIsWrittenOverAndRemoved_AsItsNoteIsThen) {
+  SecretVault vault(options());
+  const auto count = [](Json& note) { note["n"] = Json(note["n"].to_int().value_or(0) + 1); };
+  ASSERT_TRUE(vault.update("a", Secret("one"), count));
+  SecretVault other(options());
+  ASSERT_TRUE(other.update("a", Secret("two"), count));
+  EXPECT_EQ(to_text((*vault.find("a"))->note), R"({"n":2})");
+  const auto is = [](std::int64_t n) { return [n](const Json& note) { return note["n"].to_int() == n; }; };
+  EXPECT_EQ(vault.remove_if("a", is(1)), Result<bool>(false));
+  EXPECT_EQ(stored("a"), "two");
+  // Another process writes it as it is about to be removed.
+  bool first = true;
+  const auto removed = vault.remove_if("a", [&](const Json& note) {
+    const bool may = note["n"].to_int() == 2;
+    if (std::exchange(first, false)) EXPECT_TRUE(other.update("a", Secret("three"), count));
+    return may;
+  });
+  EXPECT_EQ(removed, Result<bool>(false));
+  EXPECT_EQ(stored("a"), "three");
+  EXPECT_EQ(vault.remove_if("a", is(3)), Result<bool>(true));
+  EXPECT_EQ(vault.remove_if("a", is(3)), Result<bool>(false));
+}
+
 TEST_F(SecretVaultTest, ChoiceOfPlaceThatIsNoPlace_IsAnError) {
   variables["PATCHBAY_SECRET_STORE"] = "cloud";
   EXPECT_THAT(SecretVault(options()).write("a", Secret("1"), {}),

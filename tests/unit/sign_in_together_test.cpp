@@ -467,6 +467,51 @@ TEST_F(TwoProcesses, WhoKeepsATokenForLong_LosesNobodyElseTheirs) {
   });
 }
 
+// Those who no longer wait for the lock write beside each other.
+TEST_F(TwoProcesses, WhoeverWritesWithoutTheLock_LosesNobodysPlaceAtTheToken) {
+  ManualClock clock;
+  run_task(clock, [this, &clock]() -> Task<void> {
+    const auto executor = co_await asio::this_coro::executor;
+    const auto token = [](std::string issuer, int second) {
+      TokenSet tokens;
+      tokens.issuer = std::move(issuer);
+      tokens.resource = "https://mcp.example";
+      tokens.access = Secret("access");
+      tokens.obtained = std::chrono::sys_seconds(std::chrono::seconds(second));
+      return tokens;
+    };
+    const auto server = [](int i) { return fmt::format("https://mcp.example/{}", i); };
+    constexpr int servers = 8;
+    for (int i = 0; i < servers; ++i) co_await process()->keep_token(token("https://a.example", 10), server(i));
+    auto held = co_await process()->lock("servers of tokens");
+    Scope scope(executor);
+    std::size_t kept = 0;
+    for (int i = 0; i < servers; ++i) {
+      scope.spawn([](std::shared_ptr<SignInStore> in, TokenSet given, std::string at, std::size_t& done) -> Task<void> {
+        co_await in->keep_token(std::move(given), std::move(at));
+        ++done;
+      }(process(), token("https://b.example", 20), server(i), kept));
+    }
+    while (kept < servers) {
+      co_await clock.advance(1s);
+      // Files are written in real time.
+      auto work = [] { return 0; };
+      (void)co_await offload(Pool::slow, std::move(work));
+    }
+    co_await scope.join();
+    for (int i = 0; i < servers; ++i) {
+      const auto found = co_await process()->token_of_server(server(i));
+      EXPECT_TRUE(found && found->issuer == "https://b.example") << i;
+    }
+    // Whoever has the lock puts them in order, and takes nothing from those who are still there.
+    held.reset();
+    co_await process()->keep_token(token("https://b.example", 30), server(0));
+    EXPECT_TRUE((co_await process()->token("https://a.example", "https://mcp.example")).has_value());
+    for (int i = 1; i < servers; ++i) co_await process()->keep_token(token("https://b.example", 30), server(i));
+    EXPECT_FALSE((co_await process()->token("https://a.example", "https://mcp.example")).has_value());
+  });
+}
+
 TEST_F(TwoProcesses, WhatARefusalNames_IsKeptUntilSomebodySignsIn) {
   run_task([this]() -> Task<void> {
     const SignInNeed need{.resource_metadata = metadata_url, .scope = "write", .proof = true};

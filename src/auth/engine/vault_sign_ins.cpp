@@ -111,39 +111,44 @@ Json marks_of(const std::vector<std::string>& servers) {
   return marks;
 }
 
-// Held from reading which servers are at which token until that is written. Whoever waits for it may hold the lock of a
-// token; whoever holds it waits for no other.
+// Held while a server goes from one token to another. Whoever waits for it may hold the lock of a token; whoever holds
+// it waits for no other.
 constexpr std::string_view marks_lock = "servers of tokens";
 
-// A server has another token now; others may still share this one, and one of them may be renewing it.
+// A server has another token now; others may still share this one, and one of them may be renewing it, or come to it
+// meanwhile.
 Result<void> leave(SecretVault& vault, const KeptSecret& kept, const std::string& mark) {
-  bool shared = true;
   auto changed = vault.change_note(kept.name, [&](Json& note) {
     auto servers = texts_in(note["servers"]);
     std::erase(servers, mark);
-    shared = !servers.empty();
     note["servers"] = marks_of(servers);
   });
-  if (changed && *changed && !shared) changed = vault.remove(kept.name);
+  if (changed && *changed) {
+    changed = vault.remove_if(kept.name, [](const Json& note) { return texts_in(note["servers"]).empty(); });
+  }
   return changed ? Result<void>() : std::unexpected(changed.error());
 }
 
-Result<void> keep_in(SecretVault& vault, const TokenSet& tokens, const std::string& mark) {
-  const auto name = token_name(tokens.issuer, tokens.resource);
-  auto all = vault.list();
-  if (!all) return std::unexpected(all.error());
-  std::vector<std::string> servers{mark};
-  for (const auto& one : *all) {
-    auto known = texts_in(one.note["servers"]);
-    if (one.name != name) continue;
+// The token, with the mark among those that are there then.
+Result<void> write_token(SecretVault& vault, const TokenSet& tokens, const std::string& mark) {
+  auto kept = vault.update(token_name(tokens.issuer, tokens.resource), write_token_set(tokens), [&](Json& note) {
+    std::vector<std::string> servers{mark};
+    auto known = texts_in(note["servers"]);
     std::erase(known, mark);
     std::ranges::move(known, std::back_inserter(servers));
-  }
-  if (servers.size() > most_servers) servers.resize(most_servers);
-  auto note = token_note(tokens);
-  note["servers"] = marks_of(servers);
-  auto kept = vault.write(name, write_token_set(tokens), std::move(note));
-  if (!kept) return std::unexpected(kept.error());
+    if (servers.size() > most_servers) servers.resize(most_servers);
+    note = token_note(tokens);
+    note["servers"] = marks_of(servers);
+  });
+  return kept ? Result<void>() : std::unexpected(kept.error());
+}
+
+// With the lock of the marks.
+Result<void> keep_in(SecretVault& vault, const TokenSet& tokens, const std::string& mark) {
+  if (auto written = write_token(vault, tokens, mark); !written) return written;
+  const auto all = vault.list();
+  if (!all) return std::unexpected(all.error());
+  const auto name = token_name(tokens.issuer, tokens.resource);
   // The server is at one token, not at that of the authorization server it had before.
   for (const auto& one : *all) {
     const auto known = texts_in(one.note["servers"]);
@@ -151,6 +156,16 @@ Result<void> keep_in(SecretVault& vault, const TokenSet& tokens, const std::stri
     if (auto left = leave(vault, one, mark); !left) return left;
   }
   return {};
+}
+
+std::optional<std::chrono::sys_seconds> time_in(const Json& value) {
+  const auto seconds = value.to_int();
+  return seconds ? std::optional(std::chrono::sys_seconds(std::chrono::seconds(*seconds))) : std::nullopt;
+}
+
+std::chrono::sys_seconds written_at(const Json& note) {
+  const auto obtained = time_in(note["obtained"]).value_or(std::chrono::sys_seconds());
+  return std::max(obtained, time_in(note["refreshed"]).value_or(obtained));
 }
 
 class VaultSignIns final : public SignInStore {
@@ -162,11 +177,14 @@ class VaultSignIns final : public SignInStore {
     return in_vault(vault_, [mark = server_mark(server_url)](SecretVault& vault) -> Result<std::optional<TokenSet>> {
       auto all = vault.list();
       if (!all) return std::unexpected(all.error());
+      // Usually at one; where the marks could not be put in order, the newest is its own.
+      const KeptSecret* newest = nullptr;
       for (const auto& one : *all) {
         const auto servers = texts_in(one.note["servers"]);
-        if (std::ranges::find(servers, mark) != servers.end()) return read_token(vault, one.name);
+        if (std::ranges::find(servers, mark) == servers.end()) continue;
+        if (newest == nullptr || written_at(one.note) > written_at(newest->note)) newest = &one;
       }
-      return std::nullopt;
+      return newest == nullptr ? Result<std::optional<TokenSet>>(std::nullopt) : read_token(vault, newest->name);
     });
   }
 
@@ -257,13 +275,14 @@ class VaultSignIns final : public SignInStore {
   }
 
   static Task<void> keep(std::shared_ptr<SecretVault> vault, TokenSet tokens, std::string mark) {
-    // The token is worth more than the marks: the one that it replaces may be valid no longer, and the next renewal
-    // writes the marks again.
+    // The token is worth more than the order of the marks: the one that it replaces may be valid no longer, and the
+    // next renewal puts them in order.
     const auto lock = co_await as_result(take(vault, std::string(marks_lock), marks_wait));
-    if (!lock && lock.error().code() == Errc::cancelled) throw lock.error();
-    co_await in_vault(vault, [tokens = std::move(tokens), mark = std::move(mark)](SecretVault& of) {
-      return keep_in(of, tokens, mark);
-    });
+    if (!lock && lock.error().code() != Errc::timeout) throw lock.error();
+    co_await in_vault(vault,
+                      [tokens = std::move(tokens), mark = std::move(mark), held = lock.has_value()](SecretVault& of) {
+                        return held ? keep_in(of, tokens, mark) : write_token(of, tokens, mark);
+                      });
   }
 
   Task<void> write(std::string name, Secret value, Json note) {
@@ -283,11 +302,6 @@ class VaultSignIns final : public SignInStore {
   std::shared_ptr<SecretVault> vault_;
   std::string state_directory_;
 };
-
-std::optional<std::chrono::sys_seconds> time_in(const Json& value) {
-  const auto seconds = value.to_int();
-  return seconds ? std::optional(std::chrono::sys_seconds(std::chrono::seconds(*seconds))) : std::nullopt;
-}
 
 }  // namespace
 

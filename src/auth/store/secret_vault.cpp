@@ -28,6 +28,8 @@ namespace {
 using namespace std::chrono_literals;
 
 using Variables = std::function<std::optional<std::string>(std::string_view)>;
+using EditNote = std::function<void(Json& note)>;
+using MayRemove = std::function<bool(const Json& note)>;
 
 // How often something is tried again because another process was faster.
 constexpr int most_rounds = 5;
@@ -129,21 +131,21 @@ class SecretVault::Impl {
     return busy();
   }
 
-  Result<SecretPlace> write(const std::string& name, const Secret& value, const Json& note) {
-    if (auto wrong = fault_of(name, value, note); !wrong) return std::unexpected(std::move(wrong).error());
+  Result<SecretPlace> write(const std::string& name, const Secret& value, const EditNote& edit) {
+    if (auto wrong = fault_of(name, value, Json()); !wrong) return std::unexpected(std::move(wrong).error());
     for (int round = 0; round < most_rounds; ++round) {
       const auto before = index();
       if (!before) return std::unexpected(before.error());
       const auto place = place_for(*before, name);
       if (!place) return std::unexpected(place.error());
-      auto done = write_at(*place, name, value, note);
+      auto done = write_at(*place, name, value, edit);
       if (!done) return std::unexpected(std::move(done).error());
       if (*done) return *place;
     }
     return busy();
   }
 
-  Result<bool> change_note(const std::string& name, const std::function<void(Json& note)>& edit) {
+  Result<bool> change_note(const std::string& name, const EditNote& edit) {
     const auto turn = take_turn();
     if (!turn) return std::unexpected(turn.error());
     auto all = index();
@@ -158,13 +160,13 @@ class SecretVault::Impl {
     return true;
   }
 
-  Result<bool> remove(const std::string& name) {
+  Result<bool> remove(const std::string& name, const MayRemove& may) {
     for (int round = 0; round < most_rounds; ++round) {
       const auto before = index();
       if (!before) return std::unexpected(before.error());
       const auto entry = before->secrets.find(name);
-      if (entry == before->secrets.end()) return false;
-      auto done = remove_at(entry->second.place, name);
+      if (entry == before->secrets.end() || !may(entry->second.note)) return false;
+      auto done = remove_at(entry->second.place, name, may);
       if (!done) return std::unexpected(std::move(done).error());
       if (*done) return true;
     }
@@ -297,7 +299,7 @@ class SecretVault::Impl {
   }
 
   // False: another process changed what was decided on.
-  Result<bool> write_at(SecretPlace place, const std::string& name, const Secret& value, const Json& note) {
+  Result<bool> write_at(SecretPlace place, const std::string& name, const Secret& value, const EditNote& edit) {
     const auto chosen = chosen_place(variables_);
     if (!chosen) return std::unexpected(chosen.error());
     const auto turn = take_turn();
@@ -312,7 +314,10 @@ class SecretVault::Impl {
     if (!held && before->secrets.size() >= options_.limits.secrets) {
       return fail(Errc::limit, fmt::format("there are {} secrets already; remove some", before->secrets.size()));
     }
-    after.secrets.insert_or_assign(name, SecretIndex::Entry{place, note});
+    auto note = held ? old->second.note : Json::object();
+    edit(note);
+    if (auto wrong = fault_of(name, value, note); !wrong) return std::unexpected(std::move(wrong).error());
+    after.secrets.insert_or_assign(name, SecretIndex::Entry{place, std::move(note)});
     // The index first: it may name what is not there, but nothing is kept that it does not name.
     if (after != *before) {
       if (auto written = write_file(after); !written) return std::unexpected(std::move(written).error());
@@ -345,7 +350,7 @@ class SecretVault::Impl {
     return true;
   }
 
-  Result<bool> remove_at(SecretPlace place, const std::string& name) {
+  Result<bool> remove_at(SecretPlace place, const std::string& name, const MayRemove& may) {
     const auto chosen = chosen_place(variables_);
     if (!chosen) return std::unexpected(chosen.error());
     if (place == SecretPlace::file) {
@@ -356,7 +361,7 @@ class SecretVault::Impl {
     auto after = index();
     if (!after) return std::unexpected(after.error());
     const auto entry = after->secrets.find(name);
-    if (entry == after->secrets.end() || entry->second.place != place) return false;
+    if (entry == after->secrets.end() || entry->second.place != place || !may(entry->second.note)) return false;
     // The place first: what is said to be removed is not there any more.
     auto gone = forget_at(place, *after, name);
     // Whoever has turned the keyring down for good wants to be rid of the name.
@@ -387,14 +392,25 @@ SecretVault::~SecretVault() = default;
 Result<std::optional<Secret>> SecretVault::read(const std::string& name) { return impl_->read(name); }
 
 Result<SecretPlace> SecretVault::write(const std::string& name, const Secret& value, Json note) {
-  return impl_->write(name, value, note);
+  return impl_->write(name, value, [&note](Json& now) { now = note; });
+}
+
+Result<SecretPlace> SecretVault::update(const std::string& name, const Secret& value,
+                                        const std::function<void(Json& note)>& edit) {
+  return impl_->write(name, value, edit);
 }
 
 Result<bool> SecretVault::change_note(const std::string& name, const std::function<void(Json& note)>& edit) {
   return impl_->change_note(name, edit);
 }
 
-Result<bool> SecretVault::remove(const std::string& name) { return impl_->remove(name); }
+Result<bool> SecretVault::remove(const std::string& name) {
+  return impl_->remove(name, [](const Json&) { return true; });
+}
+
+Result<bool> SecretVault::remove_if(const std::string& name, const std::function<bool(const Json& note)>& may) {
+  return impl_->remove(name, may);
+}
 
 Result<std::vector<KeptSecret>> SecretVault::list() {
   auto index = impl_->index();

@@ -92,10 +92,15 @@ class SecretVault {
   Result<std::optional<Secret>> read(const std::string& name);
   // A name stays where it is; a new one goes to the keyring if that answers, else to the file.
   Result<SecretPlace> write(const std::string& name, const Secret& value, Json note);
+  // The same, with what becomes of the note that is there then (an empty object: there is none). `edit` may be asked
+  // more than once.
+  Result<SecretPlace> update(const std::string& name, const Secret& value, const std::function<void(Json& note)>& edit);
   // What may be shown of it, and nothing else: another process may be writing the secret itself. False: there was none.
   Result<bool> change_note(const std::string& name, const std::function<void(Json& note)>& edit);
   // False: there was none.
   Result<bool> remove(const std::string& name);
+  // Only while its note is so: nobody changes it between that and the removal. False: it is not.
+  Result<bool> remove_if(const std::string& name, const std::function<bool(const Json& note)>& may);
 
   // From the index alone: no place is asked, in the order of the names.
   Result<std::vector<KeptSecret>> list();
