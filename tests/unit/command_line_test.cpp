@@ -76,6 +76,16 @@ TEST(CommandLineTest, WordsBecomeSettings) {
        [](Settings& s) {
          s.command = Command::chat, s.print = true, s.allowed_tools = {"mcp__a", "mcp__b"}, s.words = {"go", "on"};
        }},
+      // It may begin like one.
+      {{"-p", "--allowedTools", "mcp__a", "mcp__b fails, why?"},
+       [](Settings& s) {
+         s.command = Command::chat, s.print = true, s.allowed_tools = {"mcp__a"}, s.words = {"mcp__b fails, why?"};
+       }},
+      {{"-p", "--allowedTools", "mcp__a", "mcp__b(x: (1 OR 2))", "go"},
+       [](Settings& s) {
+         s.command = Command::chat, s.print = true;
+         s.allowed_tools = {"mcp__a", "mcp__b(x: (1 OR 2))"}, s.words = {"go"};
+       }},
       // Variables and headers of add; the first word that does not look like one ends them.
       {{"add", "-e", "A=1", "B=2", "files", "npx", "C=3"},
        [](Settings& s) { s.command = Command::add, s.env = {"A=1", "B=2"}, s.words = {"files", "npx", "C=3"}; }},

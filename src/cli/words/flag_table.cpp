@@ -31,9 +31,18 @@ bool is_header_line(std::string_view word, bool) {
   return colon != std::string_view::npos && is_made_of(word.substr(0, colon), "_-");
 }
 
-// The full name of a tool is never a command, and nothing that is said to a model begins so. Behind other commands it
-// may be what the command is about.
-bool is_rule(std::string_view word, bool may_be_tool) { return !may_be_tool && word.starts_with("mcp__"); }
+// The full name of a tool is never a command, and nothing that is said to a model is that alone: what has blanks
+// outside of the parentheses of a rule is a sentence. Behind other commands it may be what the command is about.
+bool is_rule(std::string_view word, bool may_be_tool) {
+  if (may_be_tool || !word.starts_with("mcp__")) return false;
+  std::size_t open = 0;
+  for (const char c : word) {
+    if (c == '(') ++open;
+    if (c == ')' && open > 0) --open;
+    if (open == 0 && std::isspace(static_cast<unsigned char>(c)) != 0) return false;
+  }
+  return true;
+}
 
 // An ID, where there may be none: words with blanks are what is said to the model, and what begins with a dash is the
 // next flag.
