@@ -109,6 +109,8 @@ std::string closed_reason(fs::path folder) {
       return ::access(folder.c_str(), W_OK | X_OK) == 0 ? std::string() : reason_of(errno);
     }
     if (errno != ENOENT || !folder.has_relative_path()) return reason_of(errno);
+    // A link to nowhere is in the way of a folder.
+    if (::lstat(folder.c_str(), &status) == 0) return reason_of(ENOENT);
     folder = folder.parent_path();
   }
 }

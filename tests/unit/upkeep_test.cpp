@@ -57,6 +57,11 @@ TEST_F(Upkeep, FoldersInWhichNothingCanBeWrittenAreFound) {
   EXPECT_THAT(look_after(within).closed_folders,
               ElementsAre(ClosedFolder{path("file"), Use::config, "Not a directory"},
                           ClosedFolder{path("state"), Use::state, "Not a directory"}));
+  // A link to nowhere, which no folder can take the place of.
+  std::filesystem::create_symlink("nowhere", path("link"));
+  const ConfigStore linked({path("config/config.json"), path("link/patchbay")});
+  EXPECT_THAT(look_after(linked).closed_folders,
+              ElementsAre(ClosedFolder{path("link/patchbay"), Use::state, "No such file or directory"}));
   if (::getuid() == 0) return;  // may write everywhere
   tree.directory("shut/config");
   ::chmod(path("shut").c_str(), 0500);
