@@ -51,7 +51,8 @@ struct AgentServerOptions {
   std::function<Error(const Error&)> shown = {};
 };
 
-// Serves until the editor ends the connection, then ends every session. Errc::limit: it sent more than is taken.
+// Serves until the editor ends the connection, then ends every session. Errc::limit: it sent more than is taken, or has
+// stopped reading what it asked for.
 Task<void> serve_agent(AgentServerOptions options, std::unique_ptr<Channel> channel, Runtime runtime);
 
 }  // namespace patchbay::acp

@@ -1,5 +1,6 @@
 #include "acp/editor_words.h"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -108,6 +109,17 @@ Result<std::string> editor_servers(const Json& servers) {
     all[name] = std::move(*entry);
   }
   return to_text(Json{{"mcpServers", std::move(all)}});
+}
+
+std::string verbatim(std::string_view text) {
+  std::size_t longest = 2;
+  std::size_t run = 0;
+  for (const char c : text) {
+    run = c == '`' ? run + 1 : 0;
+    longest = std::max(longest, run);
+  }
+  const std::string fence(longest + 1, '`');
+  return fmt::format("{}text\n{}{}{}\n", fence, text, text.ends_with('\n') ? "" : "\n", fence);
 }
 
 std::string chosen_option(const Json& answer) {

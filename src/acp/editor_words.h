@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <patchbay/agent.h>
@@ -23,6 +24,10 @@ Result<AgentInput> prompt_input(const Json& blocks);
 // "mcpServers" of a session, as the text of a file of servers: {"mcpServers": {NAME: ENTRY}}. Empty where there are
 // none. Errc::invalid_argument for one that cannot be read, or that has the name of another.
 Result<std::string> editor_servers(const Json& servers);
+
+// Text of somebody else for a text block: editors render those as Markdown, which can hide what is in it, or load what
+// it names. As it is, in a block of code that it cannot end.
+std::string verbatim(std::string_view text);
 
 // What the person answered to a question; empty: nothing was chosen.
 std::string chosen_option(const Json& answer);

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "acp/editor_words.h"
 #include "agent/grants.h"
 #include "agent/sampling.h"
 #include "base/as_result.h"
@@ -121,8 +122,8 @@ Task<std::optional<bool>> EditorSession::ask_approval(ServerConfig server) {
   auto content = Json::array();
   content.push_back({{"type", "content"},
                      {"content", Json{{"type", "text"},
-                                      {"text", fmt::format("This project declares the MCP server \"{}\":\n{}",
-                                                           server.name, consent_block(server, "  ", 0))}}}});
+                                      {"text", verbatim(fmt::format("This project declares the MCP server \"{}\":\n{}",
+                                                                    server.name, consent_block(server, "  ", 0)))}}}});
   Json call{{"toolCallId", fmt::format("server:{}", server.name)},
             {"title", fmt::format("Start the MCP server \"{}\"", server.name)},
             {"kind", "other"},
@@ -144,12 +145,13 @@ Task<bool> EditorSession::ask_sampling(SamplingQuestion question) {
   auto content = Json::array();
   content.push_back(
       {{"type", "content"},
-       {"content", Json{{"type", "text"},
-                        {"text", fmt::format("The server \"{}\"{} wants your model to answer this:\n{}", server,
-                                             question.context.tool.empty()
-                                                 ? std::string()
-                                                 : fmt::format(" (tool {})", visible_text(question.context.tool)),
-                                             question.text)}}}});
+       {"content",
+        Json{{"type", "text"},
+             {"text", verbatim(fmt::format("The server \"{}\"{} wants your model to answer this:\n{}", server,
+                                           question.context.tool.empty()
+                                               ? std::string()
+                                               : fmt::format(" (tool {})", visible_text(question.context.tool)),
+                                           question.text))}}}});
   Json call{{"toolCallId", fmt::format("sampling:{}", ++texts_asked_for_)},
             {"title", fmt::format("Answer the server \"{}\" with the model", server)},
             {"kind", "other"},

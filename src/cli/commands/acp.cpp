@@ -17,6 +17,7 @@
 #include "cli/context.h"
 #include "cli/host_options.h"
 #include "cli/kept.h"
+#include "cli/texts/present.h"
 #include "cli/texts/remedy_words.h"
 #include "transport/line_channel.h"
 
@@ -30,6 +31,18 @@ Task<bool> approve(acp::SessionWish wish, Settings settings, std::function<void(
   co_return co_await remember_approval(std::move(settings), std::move(say), std::move(server), *answer);
 }
 
+// Made before there is a model, and kept by connections that may end later than the session.
+struct ModelOfServers {
+  std::shared_ptr<Model> model;  // null: not yet
+};
+
+Task<CreateMessageResult> answer_server(std::shared_ptr<ModelOfServers> with, CreateMessageRequest request, Io& io) {
+  if (!with->model) throw Error(Errc::unsupported, "there is no model yet");
+  co_return co_await answer_sampling(with->model, std::move(request), [&io](const ModelAnswer& answer) {
+    for (const auto& warning : answer.warnings) io.talk(message_line(warning, 1000));
+  });
+}
+
 class Ground final : public acp::SessionGround {
  public:
   // `settings`: of this session.
@@ -38,9 +51,11 @@ class Ground final : public acp::SessionGround {
       : settings_(settings),
         resume_(wish.resume),
         house_(
-            settings_, io, runtime, host_options_of(settings_, io, wish, *this),
+            settings_, io, runtime, host_options_of(settings_, io, wish, of_servers_),
             [&io](const std::string& text) { io.talk(text); }, std::move(refused)),
-        model_(house_.model()) {}
+        model_(house_.model()) {
+    of_servers_->model = model_;
+  }
 
   Host& host() override { return house_.host; }
   std::shared_ptr<Model> model() override { return model_; }
@@ -52,7 +67,7 @@ class Ground final : public acp::SessionGround {
 
  private:
   static HostOptions host_options_of(const Settings& settings, Io& io, const acp::SessionWish& wish,
-                                     const Ground& ground) {
+                                     std::shared_ptr<ModelOfServers> of_servers) {
     auto options = agent_host_options(settings, io, wish.directory);
     options.follow_config = true;
     options.permission.ask = wish.ask;
@@ -60,8 +75,8 @@ class Ground final : public acp::SessionGround {
                           const ApprovalQuestion& question) { return approve(wish, settings, say, question.server); };
     options.asking.person = wish.person;
     options.asking.sampling = wish.sampling;
-    options.client.sample = [&ground](CreateMessageRequest request, const CallContext&) {
-      return answer_sampling(ground.model_, std::move(request), {});
+    options.client.sample = [of_servers, &io](CreateMessageRequest request, const CallContext&) {
+      return answer_server(of_servers, std::move(request), io);
     };
     for (const auto& more : wish.directories) options.asking.folders.push_back(more);
     options.on_event = wish.on_host_event;
@@ -70,6 +85,7 @@ class Ground final : public acp::SessionGround {
 
   Settings settings_;
   std::string resume_;
+  const std::shared_ptr<ModelOfServers> of_servers_ = std::make_shared<ModelOfServers>();
   AgentHost house_;
   std::shared_ptr<Model> model_;
 };
