@@ -224,7 +224,7 @@ class Agent {
   void set_model(std::shared_ptr<Model> model);
   const Model& model() const noexcept;
   ModelTools& model_tools() noexcept;
-  // Shortens the conversation now. Errc::invalid_argument while a send() is under way.
+  // Shortens the conversation now. Errc::invalid_argument while a send() is under way, denied: a hook keeps it so.
   Task<void> compact();
 
  private:

@@ -139,7 +139,7 @@ Task<void> Agent::Impl::begin(Self self) {
   if (!options.folder.empty()) options.limits = limits_of_subs;
   options.model = self->model_->info().provider + ":" + self->model_->info().model;
   options.on_trouble = [weak = std::weak_ptr(self)](std::string text) {
-    if (const auto impl = weak.lock()) impl->notice(std::move(text));
+    if (const auto impl = weak.lock()) impl->lost_file(std::move(text));
   };
   std::unique_ptr<Conversation> conversation;
   if (self->options_.resume.empty()) {
@@ -150,19 +150,29 @@ Task<void> Agent::Impl::begin(Self self) {
   if (self->stopped_) throw Error(Errc::closed, "the agent was stopped");
   co_await self->apart_->run(as_bool(self->model_tools_.begin()));
   if (self->stopped_) throw Error(Errc::closed, "the agent was stopped");
-  auto transcript = co_await conversation->path();
+  auto file = co_await conversation->path();
   if (self->stopped_) throw Error(Errc::closed, "the agent was stopped");
   self->conversation_ = std::move(conversation);
-  self->transcript_ = transcript;
+  self->file_ = std::move(file);
   self->handles_ = self->conversation_->handles();
-  if (self->options_.principal.empty()) {
-    self->host_.set_conversation(self->conversation_->id());
-    tell_hooks_of_conversation(self->host_, self->conversation_->id(), transcript);
-  }
   co_await add_tools(self);
   if (self->stopped_) throw Error(Errc::closed, "the agent was stopped");
+  // Behind it nothing can fail any more.
+  if (self->options_.principal.empty()) {
+    self->host_.set_conversation(self->conversation_->id());
+    tell_hooks_of_conversation(self->host_, self->conversation_->id(), self->transcript());
+  }
   self->begun_ = true;
   if (self->options_.channels && self->options_.principal.empty()) self->listening_ = self->scope_->spawn(listen(self));
+}
+
+const std::string& Agent::Impl::transcript() const noexcept {
+  return conversation_ && conversation_->is_kept() ? file_ : no_id_;
+}
+
+void Agent::Impl::lost_file(std::string why) {
+  if (begun_ && hooks_are_told_of(host_, id())) tell_hooks_of_conversation(host_, id(), {});
+  notice(std::move(why));
 }
 
 Task<void> Agent::Impl::add_tools(Self self) {
@@ -236,6 +246,7 @@ Task<void> Agent::Impl::stop(Self self) {
   self->idle_reminder_.cancel();
   if (self->scope_) (void)co_await as_result(self->scope_->join());
   co_await end_session(self);
+  if (self->begun_ && hooks_are_told_of(self->host_, self->id())) tell_hooks_of_conversation(self->host_, {}, {});
   (void)co_await as_result(self->model_tools_.stop());
   if (self->sub_agents_) (void)co_await as_result(self->sub_agents_->ended());
   // What the program gave us gets a moment to notice: what it uses may go with us.

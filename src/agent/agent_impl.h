@@ -114,6 +114,9 @@ class Agent::Impl : public std::enable_shared_from_this<Agent::Impl> {
   bool has_told_enough() const noexcept;
 
   static Task<void> add_tools(Self self);
+  // The file that the conversation is kept in now; empty: none.
+  const std::string& transcript() const noexcept;
+  void lost_file(std::string why);
   bool sees_server(const std::string& server) const;
   ModelToolsOptions visible(ModelToolsOptions options);
   bool sees(const CatalogEntry& entry) const {
@@ -203,7 +206,7 @@ class Agent::Impl : public std::enable_shared_from_this<Agent::Impl> {
   std::vector<std::string> session_context_;  // of theirs, that no message has yet
 
   std::unique_ptr<Conversation> conversation_;
-  std::string transcript_;  // its file
+  std::string file_;  // of it, as long as it is kept
   ModelMessages no_messages_;
   std::string no_id_;
   ModelUsage no_usage_;

@@ -27,7 +27,7 @@ Json Agent::Impl::of_this_conversation(Json facts) const {
   // One of a sub-agent is its parent's.
   if (!options_.principal.empty() || !conversation_) return facts;
   facts["session_id"] = conversation_->id();
-  facts["transcript_path"] = transcript_;
+  facts["transcript_path"] = transcript();
   return facts;
 }
 
@@ -82,8 +82,10 @@ Task<bool> Agent::Impl::may_shorten(Self self, Wanted wanted) {
   auto verdict = co_await ask_hooks(self, HookEvent::pre_compact, trigger,
                                     Json{{"trigger", trigger}, {"custom_instructions", ""}});
   if (verdict.decision != HookDecision::deny) co_return true;
-  if (wanted != Wanted::by_person) self->refused_shortening_ = now;
-  self->notice(denial_line("the conversation was not made shorter", verdict));
+  auto why = denial_line("the conversation was not made shorter", verdict);
+  if (wanted == Wanted::by_person) throw Error(Errc::denied, std::move(why));
+  self->refused_shortening_ = now;
+  self->notice(std::move(why));
   co_return false;
 }
 

@@ -287,6 +287,7 @@ struct HostMaker {
   static void set_conversation(Host& host, std::string id, std::string transcript) {
     host.impl_->conversation_of_hooks_ = {std::move(id), std::move(transcript)};
   }
+  static const std::string& conversation_of(Host& host) { return host.impl_->conversation_of_hooks_.id; }
   static std::shared_ptr<FlightRecorder> flight_of(Host& host) { return host.impl_->flight_; }
 };
 
@@ -299,6 +300,8 @@ Task<HookVerdict> ask_agent_hooks(Host& host, HookEvent event, std::string what,
 void tell_hooks_of_conversation(Host& host, std::string id, std::string transcript) {
   HostMaker::set_conversation(host, std::move(id), std::move(transcript));
 }
+
+bool hooks_are_told_of(Host& host, std::string_view id) { return HostMaker::conversation_of(host) == id; }
 
 std::shared_ptr<FlightRecorder> flight_recorder_of(Host& host) { return HostMaker::flight_of(host); }
 

@@ -5,6 +5,7 @@
 #include "agent_scene.h"
 #include "base/scope.h"
 #include "settings/settings_file.h"
+#include "support/fails_with.h"
 #include "support/temp_tree.h"
 
 namespace patchbay::test {
@@ -165,6 +166,51 @@ TEST_F(AgentHooks, AreToldOfTheConversationTheyAreAbout) {
   EXPECT_THAT(told, ElementsAre(ids[0], ids[0], ids[1], ids[1]));
 }
 
+// What the Host's own hooks are told of goes with the agent, and with the file.
+TEST_F(AgentHooks, AreToldOfAConversationOnlyAsLongAsItIsThere) {
+  hook("PreToolUse", keep());
+  agent_options.state_directory = tree.path().string() + "/state";
+  host_options.permission.allowed_tools = {"mcp__s"};
+  std::string first, second;
+  with([&](Agent& agent) -> Task<void> {
+    const auto call = [&]() -> Task<void> { (void)co_await as_result(host->call("mcp__s__look")); };
+    first = agent.id();
+    co_await call();
+    Agent next(*host, model, agent_options);
+    co_await next.begin();
+    second = next.id();
+    co_await agent.stop();
+    co_await call();
+    co_await next.stop();
+    co_await call();
+  });
+  const auto told = kept();
+  ASSERT_THAT(told, SizeIs(3));
+  EXPECT_EQ(told[0]["session_id"], Json(first));
+  EXPECT_EQ(told[1]["session_id"], Json(second));
+  EXPECT_THAT(std::string(told[1]["transcript_path"].as_text()), HasSubstr(second + ".jsonl"));
+  EXPECT_NE(told[2]["session_id"], Json(second));
+  EXPECT_EQ(told[2]["transcript_path"].text().value_or(""), "");
+}
+
+TEST_F(AgentHooks, AreNotSentToAFileThatIsKeptNoLonger) {
+  hook("UserPromptSubmit", keep());
+  hook("Stop", keep());
+  hook("PreToolUse", keep());
+  // A file where the folder would be.
+  std::ofstream(tree.path().string() + "/state") << "x";
+  agent_options.state_directory = tree.path().string() + "/state";
+  host_options.permission.allowed_tools = {"mcp__s"};
+  model->then(calls({use("1", "mcp__s__look", Json{{"at", "x"}})})).then(says("done"));
+  with([&](Agent& agent) -> Task<void> { (void)co_await agent.send({.text = "hi"}); });
+  EXPECT_THAT(notices(), Contains(HasSubstr("is not kept any more")));
+  const auto told = kept();
+  ASSERT_THAT(told, SizeIs(3));
+  EXPECT_NE(told[0]["transcript_path"].text().value_or(""), "");
+  EXPECT_EQ(told[1]["transcript_path"].text().value_or(""), "") << to_text(told[1]);
+  EXPECT_EQ(told[2]["transcript_path"].text().value_or(""), "") << to_text(told[2]);
+}
+
 TEST_F(AgentHooks, TheModelGoesOnWhereItIsNotDone) {
   hook("Stop", keep() + "tail -1 '" + tree.path().string() + "/log' | grep -q 'stop_hook_active\":true' || " +
                    block("run the tests"));
@@ -252,10 +298,12 @@ TEST_F(AgentHooks, AConversationThatIsToStayAsItIsStays) {
   model->then(says("hello"));
   with([&](Agent& agent) -> Task<void> {
     (void)co_await agent.send({.text = "hi"});
-    co_await agent.compact();
+    // The person asked for it: this is the answer.
+    EXPECT_THAT(co_await as_result(agent.compact()),
+                FailsWith(Errc::denied, AllOf(HasSubstr("was not made shorter"), HasSubstr("not now"))));
     EXPECT_THAT(agent.messages(), SizeIs(2));
   });
-  EXPECT_THAT(notices(), Contains(AllOf(HasSubstr("was not made shorter"), HasSubstr("not now"))));
+  EXPECT_THAT(notices(), IsEmpty());
   ASSERT_THAT(kept(), SizeIs(1));
   EXPECT_EQ(kept()[0]["trigger"], Json("manual"));
 }
@@ -283,11 +331,11 @@ TEST_F(NearlyFull, AHookThatKeepsAConversationAsItIsIsAskedAgainWhenThereIsMoreO
       EXPECT_THAT(kept(), SizeIs(asked));
     }
     // The person may ask whenever they want.
-    co_await agent.compact();
+    EXPECT_THAT(co_await as_result(agent.compact()), FailsWith(Errc::denied));
     EXPECT_THAT(kept(), SizeIs(3));
     EXPECT_EQ(kept().back()["trigger"], Json("manual"));
   });
-  EXPECT_EQ(std::ranges::count_if(notices(), [](const auto& text) { return text.contains("not made shorter"); }), 3);
+  EXPECT_EQ(std::ranges::count_if(notices(), [](const auto& text) { return text.contains("not made shorter"); }), 2);
 }
 
 TEST_F(NearlyFull, OneThatRefusedIsAskedOnceMoreWhenTheProviderSaysThatItIsFull) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include <patchbay/host.h>
 #include <patchbay/task.h>
@@ -18,5 +19,7 @@ Task<HookVerdict> ask_agent_hooks(Host& host, HookEvent event, std::string what,
 // What hooks of this Host are told of the conversation that they are about: its id, and the file that it is kept in
 // (empty: nowhere). Without it they know the Host's own run.
 void tell_hooks_of_conversation(Host& host, std::string id, std::string transcript);
+// Whether it is this one that they are told of: another agent of the Host may have begun since.
+bool hooks_are_told_of(Host& host, std::string_view id);
 
 }  // namespace patchbay
