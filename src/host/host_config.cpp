@@ -274,10 +274,10 @@ Task<void> Host::Impl::read_config() {
   remote_slots_.set_permits(options_.remote_starts.value_or(runtime_.limits.remote_starts));
 }
 
-ClientOptions Host::Impl::client_of_connection(const std::string& server) {
+ClientOptions Host::Impl::client_of_connection(const ServerConfig& config) {
   auto client = options_.client;
-  asking_->answer_for(client);
-  put_hooks_around(client, server);
+  asking_->answer_for(client, config.name, config.origin.scope);
+  put_hooks_around(client, config.name);
   if (!events_->wanted()) return client;
   client.on_log = [events = events_, next = client.on_log](const LogMessage& message, const CallContext& context) {
     events->tell(ServerLog{context, message});
@@ -366,7 +366,7 @@ void Host::Impl::make_connections() {
     parts.earlier_tools = earlier_tools(parts);
     if (flight_) parts.tap = flight_->tap(name);
     parts.trace_context = trace_context_;
-    auto client = client_of_connection(name);
+    auto client = client_of_connection(parts.config);
     open_channel(parts, client);
     auto connection = std::make_shared<Connection>(executor_, runtime_, std::move(client), slots, std::move(parts));
     if (!connection->tools().empty()) {

@@ -140,7 +140,7 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
   static Task<std::vector<ChannelMessage>> next_channel_messages(std::shared_ptr<Impl> impl);
 
   // What servers say, told as events, and what they ask, put to whoever answers.
-  ClientOptions client_of_connection(const std::string& server);
+  ClientOptions client_of_connection(const ServerConfig& config);
   // Servers that are connected hear that the user's folders are others.
   void tell_folders() const;
 

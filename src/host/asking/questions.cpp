@@ -42,7 +42,7 @@ Questions::Questions(AskingOptions options, const ClientOptions& program, Log lo
       program_has_roots_(static_cast<bool>(program.roots)),
       log_(std::move(log)) {}
 
-void Questions::answer_for(ClientOptions& client) {
+void Questions::answer_for(ClientOptions& client, const std::string& server, ConfigScope declared) {
   const auto self = shared_from_this();
   if (program_ || options_.person || options_.before) {
     client.elicit = [self](ElicitRequest question, CallContext context) {
@@ -50,9 +50,12 @@ void Questions::answer_for(ClientOptions& client) {
     };
     client.elicit_by_url = program_visits_ || options_.person || options_.before;
   }
-  if (model_) {
-    client.sample = [self](CreateMessageRequest request, CallContext context) {
-      return sample(self, std::move(request), std::move(context));
+  const auto outcome = decide_sampling(layers_, server, declared);
+  const bool may_have = outcome == SamplingOutcome::allow || (outcome == SamplingOutcome::ask && options_.sampling);
+  client.sample = nullptr;
+  if (model_ && may_have) {
+    client.sample = [self, declared](CreateMessageRequest request, CallContext context) {
+      return sample(self, declared, std::move(request), std::move(context));
     };
   }
   if (!program_has_roots_ && !options_.folders.empty()) {
@@ -156,8 +159,9 @@ Task<ElicitResult> Questions::elicit(Self self, ElicitRequest question, CallCont
   co_return std::move(*said);
 }
 
-Task<void> Questions::permit(Self self, const CreateMessageRequest& request, const CallContext& context) {
-  const auto outcome = decide_sampling(self->layers_, context.server);
+Task<void> Questions::permit(Self self, ConfigScope declared, const CreateMessageRequest& request,
+                             const CallContext& context) {
+  const auto outcome = decide_sampling(self->layers_, context.server, declared);
   const auto refused = [&](std::string_view why, LogLevel level = LogLevel::info) {
     self->log_.for_server(context.server)(level, "sampling_denied", "reason", why);
     return Error(Errc::denied, fmt::format("the server may not have text from the model: {}", why));
@@ -175,8 +179,9 @@ Task<void> Questions::permit(Self self, const CreateMessageRequest& request, con
   if (!co_await self->options_.sampling(std::move(question))) throw refused("the user rejected the request");
 }
 
-Task<CreateMessageResult> Questions::sample(Self self, CreateMessageRequest request, CallContext context) {
-  co_await permit(self, request, context);
+Task<CreateMessageResult> Questions::sample(Self self, ConfigScope declared, CreateMessageRequest request,
+                                            CallContext context) {
+  co_await permit(self, declared, request, context);
   co_return co_await self->model_(std::move(request), std::move(context));
 }
 

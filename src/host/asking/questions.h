@@ -22,8 +22,9 @@ class Questions : public std::enable_shared_from_this<Questions> {
  public:
   Questions(AskingOptions options, const ClientOptions& program, Log log);
 
-  // The handlers of a connection's client: those of the program, with all this before them.
-  void answer_for(ClientOptions& client);
+  // The handlers of a connection's client: those of the program, with all this before them. A server that gets nothing
+  // of the model, by the settings of now, is not told that there is one: it may know another way.
+  void answer_for(ClientOptions& client, const std::string& server, ConfigScope declared);
   QuestionQueue& queue() noexcept { return queue_; }
 
   // What settings say, again whenever they are others; true when the folders are.
@@ -36,8 +37,10 @@ class Questions : public std::enable_shared_from_this<Questions> {
   static Task<ElicitResult> elicit(Self self, ElicitRequest question, CallContext context);
   static Task<ElicitResult> answered(Self self, ElicitRequest question, CallContext context);
   static Task<ElicitResult> ask_person(Self self, ElicitRequest question, CallContext context);
-  static Task<CreateMessageResult> sample(Self self, CreateMessageRequest request, CallContext context);
-  static Task<void> permit(Self self, const CreateMessageRequest& request, const CallContext& context);
+  static Task<CreateMessageResult> sample(Self self, ConfigScope declared, CreateMessageRequest request,
+                                          CallContext context);
+  static Task<void> permit(Self self, ConfigScope declared, const CreateMessageRequest& request,
+                           const CallContext& context);
   static Task<std::vector<Root>> roots(Self self);
   void tell_cancelled(const CallContext& context, std::string_view reason) const;
   std::vector<std::string> all_folders() const;

@@ -37,13 +37,14 @@ void add_block(std::string& out, const Content& block) {
 
 }  // namespace
 
-SamplingOutcome decide_sampling(std::span<const SettingsLayer> layers, std::string_view server) {
+SamplingOutcome decide_sampling(std::span<const SettingsLayer> layers, std::string_view server, ConfigScope declared) {
   bool allowed = false;
   for (const auto& layer : layers) {
     if (names(layer.sampling.deny, server) || names(layer.sampling.deny, "*")) return SamplingOutcome::deny;
     if (!is_inside_repository(layer.source)) allowed |= names(layer.sampling.allow, server);
   }
-  return allowed ? SamplingOutcome::allow : SamplingOutcome::ask;
+  const bool by_others = declared == ConfigScope::project || declared == ConfigScope::plugin;
+  return allowed && !by_others ? SamplingOutcome::allow : SamplingOutcome::ask;
 }
 
 SamplingBudget sampling_budget(std::span<const SettingsLayer> layers) {
