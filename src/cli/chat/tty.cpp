@@ -134,6 +134,10 @@ bool Tty::is_raw() const {
 void Tty::raw_again() {
   raw_ = false;
   raw();
+  if (typed_before_.empty()) return;
+  // Whoever waits for keys gets these first.
+  wakes_reader_ = true;
+  stop_reading();
 }
 
 void Tty::suspend() {
@@ -154,14 +158,19 @@ Tty::Size Tty::size() const {
 }
 
 Task<std::string> Tty::read() {
+  wakes_reader_ = false;
   if (!typed_before_.empty()) co_return std::exchange(typed_before_, {});
   std::array<char, 4096> buffer{};
   boost::system::error_code fault;
   const auto got =
       co_await descriptor_.async_read_some(asio::buffer(buffer), asio::redirect_error(asio::use_awaitable, fault));
+  if (fault == asio::error::operation_aborted && std::exchange(wakes_reader_, false)) {
+    co_return std::exchange(typed_before_, {});
+  }
   if (fault == asio::error::operation_aborted) throw boost::system::system_error(fault);
   if (fault || got == 0) throw Error(Errc::closed, "the terminal has gone");
-  co_return std::string(buffer.data(), got);
+  // What was read was typed before that.
+  co_return std::string(buffer.data(), got) + std::exchange(typed_before_, {});
 }
 
 void Tty::stop_reading() {

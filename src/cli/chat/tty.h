@@ -61,6 +61,7 @@ class Tty {
   asio::posix::stream_descriptor descriptor_;
   std::string pending_;
   std::string typed_before_;  // and read by nobody yet
+  bool wakes_reader_ = false;
   Event more_;
   bool raw_ = false;
 };
