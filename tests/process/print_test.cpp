@@ -392,7 +392,7 @@ TEST_F(PrintAnswer, AnEditorThatFloodsIsLeftWithAReason) {
   const auto flooded = shell(R"(head -c 70000000 /dev/zero 2> /dev/null | tr '\0' x 2> /dev/null |
     "$PATCHBAY" acp --model script:s.json > /dev/null; echo "${PIPESTATUS[2]}")");
   EXPECT_EQ(flooded.out, "3\n") << flooded.err;
-  EXPECT_THAT(flooded.err, HasSubstr("patchbay: "));
+  EXPECT_THAT(flooded.err, HasSubstr("sends data without end that contains no message"));
   const auto ended = shell("\"$PATCHBAY\" acp --model script:s.json < /dev/null; echo $?");
   EXPECT_EQ(ended.out, "0\n") << ended.err;
 }

@@ -91,6 +91,16 @@ class Tmux {
   bool wait_until_gone(const std::string& text) {
     return wait_until([&] { return screen().find(text) == std::string::npos; });
   }
+  template <class Condition>
+  bool wait_until(Condition condition) {
+    const auto until = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+    for (;;) {
+      if (condition()) return true;
+      const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - std::chrono::steady_clock::now());
+      if (left.count() <= 0) return false;
+      (void)read_some(static_cast<int>(left.count()));
+    }
+  }
   // Until the program has ended; what the shell says then: its exit code and the modes of the terminal.
   std::string left() {
     EXPECT_TRUE(wait_until([&] { return all().find("\nthe-end") != std::string::npos; })) << all();
@@ -129,17 +139,6 @@ class Tmux {
       seen_.append(buffer, static_cast<std::size_t>(got));
     }
     return any;
-  }
-
-  template <class Condition>
-  bool wait_until(Condition condition) {
-    const auto until = std::chrono::steady_clock::now() + std::chrono::minutes(1);
-    for (;;) {
-      if (condition()) return true;
-      const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - std::chrono::steady_clock::now());
-      if (left.count() <= 0) return false;
-      (void)read_some(static_cast<int>(left.count()));
-    }
   }
 
   TemporaryDirectory directory_;
