@@ -186,7 +186,8 @@ std::vector<Json> Updates::history(std::span<const std::shared_ptr<const ModelMe
       if (const auto* use = std::get_if<ModelToolUse>(&part)) {
         const auto shown = shown_call(*use, use->name, false, directory);
         Json update{{"sessionUpdate", "tool_call"}};
-        for (const auto& [key, value] : call_json(use->id, *use, shown).members()) update[key] = value;
+        const auto call = call_json(use->id, *use, shown);
+        for (const auto& [key, value] : call.members()) update[key] = value;
         update["status"] = "pending";
         if (shown.content.size() > 0) update["content"] = shown.content;
         all.push_back(std::move(update));

@@ -219,7 +219,7 @@ Json begin_json(const ReportBegin& begin) {
 }
 
 std::optional<Json> event_json(const AgentEvent& event, const ReportRun& run) {
-  auto json =
+  auto said =
       std::visit(Overloaded{[](const AgentText&) { return std::optional<Json>(); },
                             [](const AgentThinking&) { return std::optional<Json>(); },
                             // It is in the message.
@@ -246,8 +246,8 @@ std::optional<Json> event_json(const AgentEvent& event, const ReportRun& run) {
                               return std::optional(std::move(json));
                             }},
                  event.what);
-  if (!json) return std::nullopt;
-  return line(std::move(*json), event, run);
+  if (!said) return std::nullopt;
+  return line(std::move(*said), event, run);
 }
 
 Json answer_json(const AgentAnswer& answer, const ReportEnd& end, const ReportRun& run) {

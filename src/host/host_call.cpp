@@ -151,7 +151,8 @@ Task<Host::Impl::Entry> Host::Impl::find_tool(std::string text, std::shared_ptr<
     }
     co_await start(all, time, context);
   }
-  const bool settled = !offered_.all()->require(text) && co_await settle_new(text, context, time);
+  bool settled = false;  // in two steps: g++ 14.2 fails on `… && co_await …` here
+  if (!offered_.all()->require(text)) settled = co_await settle_new(text, context, time);
   const auto catalog = offered_.all();
   auto found = catalog->require(text);
   if (!found && settled) co_return co_await find_tool(std::move(text), std::move(time), std::move(context));

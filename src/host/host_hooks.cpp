@@ -269,7 +269,8 @@ Task<CallToolResult> Host::Impl::send_hooked(Prepared& call, CallOptions& option
   const auto target = call.target;
   auto facts = tool_hook_input(HookEvent::post_tool_use_failure, hook_surroundings(), *target->entry,
                                argument_value(call.arguments), options.call_id);
-  const auto& clock = loop_clock(co_await asio::this_coro::executor);
+  const auto executor = co_await asio::this_coro::executor;
+  const auto& clock = loop_clock(executor);
   const auto began = clock.now();
   auto sent = co_await as_result(send(call, options));
   facts["duration_ms"] = milliseconds(clock.now() - began);

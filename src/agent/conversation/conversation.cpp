@@ -40,7 +40,8 @@ auto on_disk(F work) {
 }
 
 Task<std::chrono::sys_seconds> current_time() {
-  auto& clock = loop_clock(co_await asio::this_coro::executor);
+  const auto executor = co_await asio::this_coro::executor;
+  auto& clock = loop_clock(executor);
   co_return std::chrono::floor<std::chrono::seconds>(clock.wall());
 }
 

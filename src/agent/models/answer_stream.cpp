@@ -65,7 +65,8 @@ AnswerFrames::Outcome AnswerFrames::end(const ModelEventSink& tell) {
 Task<AnswerEnd> read_answer(HttpExchange& exchange, AnswerFraming framing, AnswerReader& reader, std::size_t limit,
                             Duration quiet, ModelEventSink tell) {
   AnswerFrames frames(framing, reader, limit);
-  const auto& clock = loop_clock(co_await asio::this_coro::executor);
+  const auto executor = co_await asio::this_coro::executor;
+  const auto& clock = loop_clock(executor);
   std::size_t heard = 0;
   auto heard_at = clock.now();
   // A model that answers faster than we read must not have the loop for itself.
