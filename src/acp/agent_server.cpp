@@ -54,7 +54,7 @@ class AgentServer : public std::enable_shared_from_this<AgentServer> {
     co_await ending.join();
     sessions_.clear();
     const auto peer = std::exchange(peer_, nullptr);
-    // An editor that ends it is no fault.
+    // It is not a fault when the editor ends it.
     if (peer->closed() && peer->close_error().code() == Errc::limit) throw peer->close_error();
   }
 

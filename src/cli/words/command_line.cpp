@@ -71,7 +71,7 @@ class Reader {
   }
 
  private:
-  // What is said to a model is no name of a tool.
+  // What is said to a model is not the name of a tool.
   bool may_be_tool() const { return command_ != nullptr && command_->command != Command::chat; }
 
   // The first fault is the one that is reported. Reading goes on: --help and --json may follow.
