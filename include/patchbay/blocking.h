@@ -47,54 +47,54 @@ namespace patchbay::blocking {
 // Functions of the program that answer servers and hear of things. Unset: the capability is not
 // offered, or nobody hears of it. See ClientOptions.
 struct Callbacks {
-  std::function<ElicitResult(const ElicitRequest&, const CallContext&)> elicit;
+  std::function<ElicitResult(const ElicitRequest&, const CallContext&)> elicit = {};
   bool elicit_by_url = false;
-  std::function<CreateMessageResult(const CreateMessageRequest&, const CallContext&)> sample;
+  std::function<CreateMessageResult(const CreateMessageRequest&, const CallContext&)> sample = {};
   bool sample_with_tools = false;  // `sample` can also give the model tools that the server sends
-  std::function<std::vector<Root>(const CallContext&)> roots;
-  std::function<void(const LogMessage&, const CallContext&)> on_log;
-  std::function<void(const Change&, const CallContext&)> on_change;
+  std::function<std::vector<Root>(const CallContext&)> roots = {};
+  std::function<void(const LogMessage&, const CallContext&)> on_log = {};
+  std::function<void(const Change&, const CallContext&)> on_change = {};
   // Once per session, when it ends for a reason other than close().
-  std::function<void(const Error&)> on_lost;
+  std::function<void(const Error&)> on_lost = {};
   // What the library reports about its own work.
-  LogOptions log;
+  LogOptions log = {};
 };
 
 struct Options {
   Implementation info{.name = "patchbay", .version = "0"};
-  Callbacks callbacks;
+  Callbacks callbacks = {};
   std::string protocol = "auto";
-  std::optional<LoggingLevel> log_level;
-  std::string protocol_memory;
+  std::optional<LoggingLevel> log_level = {};
+  std::string protocol_memory = {};
 
   // The rest is for Host; see HostOptions in host.h.
   // Which servers; unset: those of `load`, by default those a command line in the current directory would see.
-  std::optional<LoadedConfig> config;
-  std::optional<LoadRequest> load;
+  std::optional<LoadedConfig> config = {};
+  std::optional<LoadRequest> load = {};
   bool follow_config = false;
   bool follow_changes = true;
   bool keep_connected = true;
   bool trust_project = false;
   // Asks whether a server that a project file declares may be started; unset: it may not.
-  std::function<bool(const ApprovalQuestion&)> approve;
-  std::vector<std::string> allowed_tools;
-  std::vector<std::string> disallowed_tools;
-  std::optional<PermissionMode> permission_mode;
+  std::function<bool(const ApprovalQuestion&)> approve = {};
+  std::vector<std::string> allowed_tools = {};
+  std::vector<std::string> disallowed_tools = {};
+  std::optional<PermissionMode> permission_mode = {};
   // Asks about a call that no rule allows or denies; unset: it is made.
-  std::function<bool(const PermissionQuestion&)> permit;
+  std::function<bool(const PermissionQuestion&)> permit = {};
   // Shows the user a page on which they sign in, for instance by opening a browser; returns when it is shown. Unset:
   // nobody can sign in.
-  std::function<void(const SignInPage&)> show_page;
+  std::function<void(const SignInPage&)> show_page = {};
   // Gets everything that happens (events.h).
-  std::function<void(const HostEvent&)> on_event;
-  std::string failure_memory;
+  std::function<void(const HostEvent&)> on_event = {};
+  std::string failure_memory = {};
   std::string state_directory = {};
   bool warm_start = true;
-  std::optional<std::chrono::milliseconds> connect_limit;
+  std::optional<std::chrono::milliseconds> connect_limit = {};
   std::string connect_setting = {};
-  std::optional<std::chrono::milliseconds> tool_limit;
-  std::optional<std::size_t> local_starts;
-  std::optional<std::size_t> remote_starts;
+  std::optional<std::chrono::milliseconds> tool_limit = {};
+  std::optional<std::size_t> local_starts = {};
+  std::optional<std::size_t> remote_starts = {};
 };
 
 // One connected server. A handle; copies share the connection.

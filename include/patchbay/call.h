@@ -27,11 +27,11 @@ enum class TaskUse : std::uint8_t {
 // Whose question, log message or change it is: the server, and the call it belongs to where that is known. A server
 // that works on several calls over one connection need not say which of them it means; then no call is named.
 struct CallContext {
-  std::string server;     // the name of its entry; empty for a Session that no Host made
-  std::string method;     // the call, as the protocol names it: "tools/call", "resources/read"; empty: none is known
-  std::string tool;       // as the server calls it, of "tools/call"
-  std::string principal;  // CallOptions::principal of that call
-  std::uint64_t call_id = 0;  // its CallOptions::call_id, or the number it got
+  std::string server = {};  // the name of its entry; empty for a Session that no Host made
+  std::string method = {};  // the call, as the protocol names it: "tools/call", "resources/read"; empty: none is known
+  std::string tool = {};    // as the server calls it, of "tools/call"
+  std::string principal = {};  // CallOptions::principal of that call
+  std::uint64_t call_id = 0;   // its CallOptions::call_id, or the number it got
   bool operator==(const CallContext&) const = default;
 };
 
@@ -39,22 +39,22 @@ struct CallContext {
 struct CallOptions {
   // For the whole call, without the time that answering the server's questions takes. Unset: the default for
   // this kind of call.
-  std::optional<std::chrono::milliseconds> total;
+  std::optional<std::chrono::milliseconds> total = {};
   // Without an answer or progress. Unset: none.
-  std::optional<std::chrono::milliseconds> idle;
-  std::function<void(const Progress&)> on_progress;
+  std::optional<std::chrono::milliseconds> idle = {};
+  std::function<void(const Progress&)> on_progress = {};
 
   // For whoever is asked on behalf of the call (CallContext): on whose behalf it is made, and a number to know it
   // by. 0: it is numbered, differently from every other call of the same Host, or of a Session that no Host made.
-  std::string principal;
+  std::string principal = {};
   std::uint64_t call_id = 0;
 
   // The rest is for tool calls only.
   TaskUse task = TaskUse::automatic;
   // How long the server is asked to keep the result of a task. Unset: the server decides.
-  std::optional<std::chrono::milliseconds> task_ttl;
+  std::optional<std::chrono::milliseconds> task_ttl = {};
   // The task a call became, at first and whenever its state or status message changed.
-  std::function<void(const RemoteTask&)> on_task;
+  std::function<void(const RemoteTask&)> on_task = {};
   // Of a tool call, when the tool was listed before: arguments that do not fit its inputSchema
   // are not sent (Errc::invalid_argument), and structured content that does not fit its
   // outputSchema is an Errc::protocol. A schema that cannot be understood checks nothing.

@@ -31,23 +31,23 @@ namespace patchbay {
 
 // Rules beside those of settings files; docs/permissions.md has them.
 struct PermissionOptions {
-  std::vector<std::string> allowed_tools;
-  std::vector<std::string> disallowed_tools;
-  std::optional<PermissionMode> mode;  // unset: what settings say
-  PermissionNames names;
+  std::vector<std::string> allowed_tools = {};
+  std::vector<std::string> disallowed_tools = {};
+  std::optional<PermissionMode> mode = {};  // unset: what settings say
+  PermissionNames names = {};
   // Unset: such a call is made; only calls that a rule denies are refused. A program that calls what a model
   // wants must set it.
-  std::function<Task<bool>(PermissionQuestion)> ask;
+  std::function<Task<bool>(PermissionQuestion)> ask = {};
 };
 
 // How the user signs in at servers that want it, and what is kept of it.
 struct SignInOptions {
   // Shows the user a page, for instance by opening a browser; returns when it is shown. Unset, like `paste`: nobody can
   // sign in, and a server that wants it stays without.
-  std::function<Task<void>(SignInPage)> show;
+  std::function<Task<void>(SignInPage)> show = {};
   // For a machine whose browser is elsewhere: shows the page and returns the address that the browser ended at, which
   // the user copied. Takes precedence over `show`.
-  std::function<Task<std::string>(SignInPage)> paste;
+  std::function<Task<std::string>(SignInPage)> paste = {};
   // The secret of the client that the entry of this server names, instead of a kept one; an empty text where there is
   // none.
   std::function<Task<std::string>(std::string server)> client_secret = {};
@@ -71,31 +71,31 @@ struct HostOptions {
   // Which servers: those of this load, or when unset those that `load` asks for, by default
   // those a command line in the current directory would see. Given both, `load` is for reading
   // again.
-  std::optional<LoadedConfig> config;
-  std::optional<LoadRequest> load;
+  std::optional<LoadedConfig> config = {};
+  std::optional<LoadRequest> load = {};
   // Reads the files again when they change. Servers whose entry stays the same keep their
   // connection.
   bool follow_config = false;
-  ClientOptions client;
+  ClientOptions client = {};
   // Starts servers of a project file without asking.
   bool trust_project = false;
   // Asks whether a server that a project file declares may be started; unset: it may not. After false it awaits
   // approval and may be asked about again; an Error with Remedy::Kind::undo_rejection says that it was rejected for
   // good.
-  std::function<Task<bool>(ApprovalQuestion)> approve;
-  PermissionOptions permission;
+  std::function<Task<bool>(ApprovalQuestion)> approve = {};
+  PermissionOptions permission = {};
   // With a state directory, which remembers tools: asks whether one that is not any more what it was may be called, now
   // and later. Unset: it may not (docs/pins.md).
-  std::function<Task<bool>(ChangedToolQuestion)> approve_change;
+  std::function<Task<bool>(ChangedToolQuestion)> approve_change = {};
   // How questions of servers find somebody who answers, what they may have of the model, and the user's folders.
   AskingOptions asking = {};
   // How the user signs in at servers that want it.
   SignInOptions sign_in = {};
   // Gets everything that happens (events.h). Called on the loop.
-  std::function<void(const HostEvent&)> on_event;
+  std::function<void(const HostEvent&)> on_event = {};
   // A file that keeps the last failure of each declared server for later runs, without its secrets;
   // success takes it out again. It is made when it is missing. Empty: nothing is kept.
-  std::string failure_memory;
+  std::string failure_memory = {};
   // A folder that keeps what declared servers are and list, what they write to stderr and who refused its
   // credentials, without secrets, for later runs. It is made when it is missing. Empty: nothing is kept.
   std::string state_directory = {};
@@ -110,12 +110,12 @@ struct HostOptions {
   // tried again from time to time; a program that asks once need not. Without it both happen on use.
   bool keep_connected = true;
   // Unset: MCP_TIMEOUT, MCP_TOOL_TIMEOUT and the batch sizes of the environment, else the defaults.
-  std::optional<std::chrono::milliseconds> connect_limit;
+  std::optional<std::chrono::milliseconds> connect_limit = {};
   // What to do for a longer one, behind "if it needs longer to start, "; for a program with a setting of its own.
   std::string connect_setting = {};
-  std::optional<std::chrono::milliseconds> tool_limit;
-  std::optional<std::size_t> local_starts;   // servers started at once on this machine
-  std::optional<std::size_t> remote_starts;  // and elsewhere
+  std::optional<std::chrono::milliseconds> tool_limit = {};
+  std::optional<std::size_t> local_starts = {};   // servers started at once on this machine
+  std::optional<std::size_t> remote_starts = {};  // and elsewhere
   // Results that are too large for a model, kept in `state_directory` (docs/results.md).
   ResultOptions results = {};
   // Which servers may push messages (docs/channels.md).

@@ -43,7 +43,7 @@ using LogSink = std::function<void(const LogEvent&)>;
 
 // Where events go, as an option of a Client, Host or Server.
 struct LogOptions {
-  LogSink sink;                            // unset: nothing is reported
+  LogSink sink = {};                       // unset: nothing is reported
   LogLevel threshold = LogLevel::warning;  // events below it are not made
 };
 

@@ -31,8 +31,8 @@ struct HttpCaller {
 struct HttpVerdict {
   enum class Kind { allow, unauthorized, forbidden };
   Kind kind = Kind::allow;
-  std::string principal;  // who it is: sessions, tasks and what a client carries for us belong to one
-  std::string challenge;  // WWW-Authenticate of a refusal; empty: "Bearer"
+  std::string principal = {};  // who it is: sessions, tasks and what a client carries for us belong to one
+  std::string challenge = {};  // WWW-Authenticate of a refusal; empty: "Bearer"
 };
 
 struct ServerHttpOptions : HttpListening {

@@ -17,9 +17,9 @@ namespace patchbay {
 
 // One file of a skill.
 struct SkillFile {
-  std::string path;                      // in the skill's directory: "SKILL.md", "references/forms.md"
-  std::string content;                   // its bytes
-  std::optional<std::string> mime_type;  // unset: guessed
+  std::string path;                           // in the skill's directory: "SKILL.md", "references/forms.md"
+  std::string content;                        // its bytes
+  std::optional<std::string> mime_type = {};  // unset: guessed
 };
 
 // When a call that may be a task becomes one, where the server decides.
@@ -36,8 +36,8 @@ struct ToolOptions {
 // One caller is one principal (see HttpVerdict) or, where nobody has a name, one session.
 struct ServerOptions {
   Implementation info;
-  std::optional<std::string> instructions;                          // for the model, about the whole server
-  LogOptions log;                                                   // what the library reports about its own work
+  std::optional<std::string> instructions = {};                     // for the model, about the whole server
+  LogOptions log = {};                                              // what the library reports about its own work
   std::size_t page_size = 100;                                      // of every list
   CacheHints cache{.ttl_ms = 0, .scope = CacheScope::personal};     // said about lists
   std::size_t requests_in_flight = 1024;                            // per connection
@@ -58,13 +58,13 @@ struct HttpListening {
   std::string path = "/mcp";
   // Names a request may give as its host; empty: the loopback names, or any when the address
   // is not loopback.
-  std::vector<std::string> allowed_hosts;
+  std::vector<std::string> allowed_hosts = {};
   // Origins of web pages that may call, as "https://app.example"; empty: pages from loopback.
   // A browser lets a page of another origin than the server's read answers only if its origin
   // is named here (CORS).
-  std::vector<std::string> allowed_origins;
+  std::vector<std::string> allowed_origins = {};
   // Called once, when requests are accepted.
-  std::function<void(const std::string& url)> on_listening;
+  std::function<void(const std::string& url)> on_listening = {};
 
   std::size_t max_connections = 4096;
   std::size_t max_body = 64u << 20;    // bytes of a request

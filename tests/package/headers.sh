@@ -20,4 +20,9 @@ for header in "$include"/patchbay/*.h; do
   grep -q 'build with clang-19, or use <patchbay/blocking.h>' <<< "$out" || fail "$name does not compile with g++:"$'\n'"$out"
   [[ $name != patchbay/blocking.h ]] || fail "blocking.h does not compile with g++"
 done
+designated=$(dirname "$(readlink -f "$0")")/designated.cpp
+"$clang" -std=c++23 "${flags[@]}" -DCOROUTINES "$designated" || fail 'a member that is left out is a warning of clang'
+coroutines=()
+if (($(g++ -dumpversion | cut -d. -f1) >= 14)); then coroutines=(-DCOROUTINES); fi
+g++ -std=c++23 "${flags[@]}" "${coroutines[@]}" "$designated" || fail 'a member that is left out is a warning of g++'
 ((headers > 15)) || fail "only $headers headers were found"
