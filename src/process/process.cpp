@@ -10,8 +10,6 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
-#include <fstream>
-#include <sstream>
 
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
@@ -25,6 +23,7 @@
 #include "base/waiting.h"
 #include "process/domain_proxy.h"
 #include "process/process_pin.h"
+#include "process/process_stat.h"
 #include "process/spawn.h"
 #include "process/text_tail.h"
 #include "process/warden/protocol.h"
@@ -486,17 +485,8 @@ void Process::interrupt_read() {
 
 bool Process::exiting() const {
   if (state_->ended) return true;
-  std::ifstream file(fmt::format("/proc/{}/stat", state_->command));
-  std::string text;
-  if (!std::getline(file, text)) return true;  // reaped by the warden, whose word is on its way
-  // Behind the name: state, ppid, pgrp, session, tty, tpgid, flags.
-  std::istringstream fields(text.substr(std::min(text.size(), text.rfind(')') + 1)));
-  std::string skipped;
-  for (int i = 0; i < 6; ++i) fields >> skipped;
-  unsigned long flags = 0;
-  fields >> flags;
-  constexpr unsigned long being_ended = 0x4;  // PF_EXITING
-  return (flags & being_ended) != 0;
+  const auto stat = process_stat(state_->command);
+  return !stat || stat->exiting();  // without one: reaped by the warden, whose word is on its way
 }
 
 Task<bool> Process::ended_within(std::chrono::milliseconds limit) {

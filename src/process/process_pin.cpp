@@ -7,35 +7,13 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <optional>
-#include <sstream>
-#include <string>
+#include <system_error>
 
-#include <fmt/format.h>
+#include "process/process_stat.h"
 
 namespace patchbay {
-namespace {
-
-struct ProcessFields {
-  char state = '?';
-  pid_t session = 0;
-};
-std::optional<ProcessFields> fields_of(pid_t pid) {
-  std::ifstream file(fmt::format("/proc/{}/stat", pid));
-  std::string text;
-  if (!std::getline(file, text) || text.rfind(')') == text.npos) return std::nullopt;
-  // Behind the name: state, ppid, pgrp, session.
-  std::istringstream fields(text.substr(text.rfind(')') + 1));
-  ProcessFields found;
-  pid_t skipped = 0;
-  fields >> found.state >> skipped >> skipped >> found.session;
-  return found;
-}
-
-}  // namespace
-
 ProcessPin::ProcessPin(pid_t pid) : fd_(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))) {}
 
 ProcessPin ProcessPin::of_child(pid_t pid) {
@@ -91,8 +69,8 @@ LeftWardens& left_wardens() {
 void end_session(pid_t session) {
   constexpr int most_rounds = 8;  // they may fork meanwhile
   const auto lives_there = [session](pid_t pid) {
-    const auto fields = fields_of(pid);
-    return fields && fields->session == session && fields->state != 'Z' && fields->state != 'X';
+    const auto stat = process_stat(pid);
+    return stat && stat->session == session && !stat->ended();
   };
   for (int round = 0; round < most_rounds; ++round) {
     bool found = false;
