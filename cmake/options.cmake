@@ -4,6 +4,9 @@ set(CMAKE_C_FLAGS_RELWITHDEBINFO "-O2 -g1 -DNDEBUG")
 set(CMAKE_CXX_FLAGS_DEBUG "-O0 -g1")
 set(CMAKE_C_FLAGS_DEBUG "-O0 -g1")
 
+# Symbols are looked up when a program starts, not in the middle of its work, and nobody can write where they stand then.
+add_link_options(-Wl,-z,relro,-z,now)
+
 if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
   add_compile_options(-Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual
     -Wno-missing-field-initializers -fno-omit-frame-pointer)

@@ -5,9 +5,12 @@
 
 #include <chrono>
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
+#include <variant>
 
+#include <boost/asio/error.hpp>
 #include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/this_coro.hpp>
 
@@ -35,6 +38,11 @@ Task<T> unless(Task<T> work, Task<void> over, Message message) {
   co_return value_or_throw(std::move(std::get<0>(outcome)));
 }
 
+template <class T>
+Task<void> keep_result(Task<T> work, std::optional<Result<T>>& kept) {
+  kept = co_await as_result(std::move(work));
+}
+
 // The work's value or error; when `limit` passes first, the work is cancelled and
 // Errc::timeout with `message` is thrown. A limit of Duration::max() means none.
 template <class T>
@@ -43,9 +51,13 @@ Task<T> with_timeout(Task<T> work, Duration limit, std::string message) {
   using asio::experimental::awaitable_operators::operator||;
   Timer timer(co_await asio::this_coro::executor);
   timer.set_after(limit);
-  auto outcome = co_await (as_result(std::move(work)) || timer.wait());
-  if (outcome.index() == 1) throw Error(Errc::timeout, std::move(message));
-  co_return value_or_throw(std::move(std::get<0>(outcome)));
+  // Kept beside the race: whoever cancels both ends the timer first, which is not the end of the time.
+  std::optional<Result<T>> outcome;
+  const auto first = co_await (keep_result(std::move(work), outcome) || timer.came());
+  const auto* timed = std::get_if<1>(&first);
+  if (timed != nullptr && !std::get<0>(*timed)) throw Error(Errc::timeout, std::move(message));
+  if (!outcome) throw boost::system::system_error(asio::error::operation_aborted);
+  co_return value_or_throw(*std::move(outcome));
 }
 
 // Returns after `duration`; throws operation_aborted when cancelled.

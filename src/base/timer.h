@@ -8,6 +8,7 @@
 #include <utility>
 
 #include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -58,6 +59,11 @@ class Timer {
 
   // Returns at that time; throws operation_aborted when it was set anew or cancelled.
   Task<void> wait() { return timer_ ? timer_->async_wait(asio::use_awaitable) : by_hand_->woken.wait(); }
+  // The same without an exception, which costs more than most of what is waited for: the error, none at that time.
+  auto came() {
+    return asio::async_initiate<const asio::as_tuple_t<asio::use_awaitable_t<>>, void(boost::system::error_code)>(
+        [this](auto&& handler) { call(std::move(handler)); }, asio::as_tuple(asio::use_awaitable));
+  }
   // Calls `due` then, and with an error otherwise.
   template <class Handler>
   void call(Handler due) {

@@ -3,7 +3,6 @@
 #include <unordered_set>
 #include <utility>
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/post.hpp>
 #include <fmt/format.h>
 
@@ -490,16 +489,10 @@ void Peer::fail_call(std::int64_t id, Error error) {
   if (pending_.contains(id)) on_response(id, std::unexpected(std::move(error)));
 }
 
-// Whether the time came; false when the timer was set anew or cancelled, without an exception.
-auto time_came(Timer& timer) {
-  return asio::async_initiate<const asio::as_tuple_t<asio::use_awaitable_t<>>, void(boost::system::error_code)>(
-      [&timer](auto&& handler) { timer.call(std::move(handler)); }, asio::as_tuple(asio::use_awaitable));
-}
-
 Task<void> Peer::watch_deadlines() {
   deadline_timer_.set(armed_for_);
   while (!ended_) {
-    const auto [failed] = co_await time_came(deadline_timer_);
+    const auto [failed] = co_await deadline_timer_.came();
     auto state = co_await asio::this_coro::cancellation_state;
     if (state.cancelled() != asio::cancellation_type::none) co_return;
     if (!failed) expire();  // else it was armed anew
