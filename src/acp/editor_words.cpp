@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "text/visible_text.h"
+
 namespace patchbay::acp {
 namespace {
 
@@ -120,6 +122,17 @@ std::string verbatim(std::string_view text) {
   }
   const std::string fence(longest + 1, '`');
   return fmt::format("{}text\n{}{}{}\n", fence, text, text.ends_with('\n') ? "" : "\n", fence);
+}
+
+std::string form_message(std::string_view server, std::string_view message) {
+  auto shown = visible_text(server) + ": ";
+  for (std::size_t begin = 0; begin <= message.size();) {
+    const auto end = std::min(message.find('\n', begin), message.size());
+    if (begin > 0) shown += '\n';
+    shown += visible_message(message.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return shown;
 }
 
 std::string chosen_option(const Json& answer) {

@@ -29,6 +29,9 @@ Result<std::string> editor_servers(const Json& servers);
 // it names. As it is, in a block of code that it cannot end.
 std::string verbatim(std::string_view text);
 
+// What a form says above its fields: which server asks, and what it says, line by line as it can be seen.
+std::string form_message(std::string_view server, std::string_view message);
+
 // What the person answered to a question; empty: nothing was chosen.
 std::string chosen_option(const Json& answer);
 

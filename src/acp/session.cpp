@@ -119,13 +119,14 @@ Task<std::optional<bool>> EditorSession::ask_approval(ServerConfig server) {
   options.push_back(option("approve", "Approve it for this project", "allow_always"));
   options.push_back(option("later", "Not now", "reject_once"));
   options.push_back(option("reject", "Reject it for this project", "reject_always"));
+  const auto name = visible_text(server.name);
   auto content = Json::array();
   content.push_back({{"type", "content"},
                      {"content", Json{{"type", "text"},
                                       {"text", verbatim(fmt::format("This project declares the MCP server \"{}\":\n{}",
-                                                                    server.name, consent_block(server, "  ", 0)))}}}});
+                                                                    name, consent_block(server, "  ", 0)))}}}});
   Json call{{"toolCallId", fmt::format("server:{}", server.name)},
-            {"title", fmt::format("Start the MCP server \"{}\"", server.name)},
+            {"title", fmt::format("Start the MCP server \"{}\"", name)},
             {"kind", "other"},
             {"status", "pending"},
             {"content", std::move(content)}};
@@ -165,7 +166,7 @@ Task<ElicitResult> EditorSession::ask_form(ElicitRequest request, CallContext co
   if (request.mode != ElicitRequest::Mode::form) co_return ElicitResult{};
   Json params{{"sessionId", agent_->id()},
               {"mode", "form"},
-              {"message", fmt::format("{}: {}", context.server, request.message)},
+              {"message", form_message(context.server, request.message)},
               {"requestedSchema", request.requested_schema}};
   if (context.call_id != 0) params["toolCallId"] = updates_->id_of(context.call_id);
   PeerCall question{.id = peer_->reserve_id(), .method = "elicitation/create", .cancel_by = CancelBy::nothing};

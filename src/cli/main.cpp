@@ -266,6 +266,7 @@ int run_with_host(const Settings& settings, Io& io, const Runtime& given) {
   const auto secrets = std::make_shared<const KnownSecrets>(*options.config);
   const auto page_shown = std::make_shared<bool>(false);
   if (settings.command == Command::login || settings.command == Command::xaa) {
+    if (settings.timeout_seconds) options.sign_in.wait = timeout_of(settings);
     let_user_sign_in(options.sign_in, *options.config, settings, io, waiting, page_shown);
   }
   if (!settings.json && !settings.quiet && !listing && !is_about_sign_in(settings.command)) {

@@ -38,6 +38,13 @@ TEST(EditorWords, WhatServersSayIsShownAsItIs) {
   EXPECT_EQ(verbatim(""), "```text\n\n```\n");
 }
 
+TEST(EditorWords, AFormSaysWhichServerAsksAndWhatAsItIs) {
+  EXPECT_EQ(form_message("files", "Your name?"), "files: Your name?");
+  EXPECT_EQ(form_message("files", "Your name?\nAs on the card:\n"), "files: Your name?\nAs on the card:\n");
+  EXPECT_EQ(form_message("fi\nles", "of \xe2\x80\xaeno\r\x1b[2Jyes"), R"(fi\nles: of \u202eno\r\x1b[2Jyes)");
+  EXPECT_EQ(form_message("files", ""), "files: ");
+}
+
 TEST(EditorWords, WhatWasNotOfferedIsRefused) {
   for (const auto* wrong : {R"({"type":"text"})", R"([{"type":"audio","data":"","mimeType":"audio/wav"}])", R"([3])"}) {
     const auto input = prompt_input(json(wrong));

@@ -106,6 +106,16 @@ TEST_F(Login, IsAlsoCalledMcpLogin_AndAnswersScriptsInJson) {
   EXPECT_EQ(answer["registered"], Json(true));
 }
 
+TEST_F(Login, NobodyComesBack_AndTheWaitEndsWhenTheUserSaid) {
+  add();
+  more["BROWSER"] = "true";  // a browser that shows nothing
+  const auto result = run({"login", "guarded", "--timeout", "3"});
+  EXPECT_EQ(result.code, 3) << result.err;
+  EXPECT_THAT(result.err,
+              AllOf(HasSubstr("Waiting for the browser, 3 s at most"), HasSubstr("nobody signed in within 3 s")));
+  EXPECT_EQ(server.codes, 0);
+}
+
 // compat: B5.25
 TEST_F(Login, EverySurfaceSaysHowToSignIn) {
   add();
@@ -356,6 +366,20 @@ TEST_F(Login, OneSignInAtTheIdentityProvider_UnlocksItsServers) {
   EXPECT_EQ(through.code, 0) << through.err;
   EXPECT_THAT(through.out, HasSubstr("Signed in to \"guarded\""));
   EXPECT_EQ(server.authorizations, 2);
+}
+
+// A5: a token of the provider that is no statement would be handed to whomever the server names.
+TEST_F(Login, AProviderThatGivesAnotherKindOfToken_IsRefusedBeforeTheServerHasIt) {
+  ASSERT_EQ(run({"mcp", "xaa", "setup", "--issuer", server.issuer(), "--client-id", "us"}).code, 0);
+  const Json entry{{"type", "http"}, {"url", server.url()}, {"oauth", Json{{"xaa", true}}}};
+  ASSERT_EQ(run({"add-json", "--scope", "user", "guarded", to_text(entry)}).code, 0);
+  ASSERT_EQ(run({"mcp", "xaa", "login"}).code, 0);
+  server.exchanges_for_access = true;
+  const auto refused = run({"call", "guarded/hello"});
+  EXPECT_EQ(refused.code, 3);
+  EXPECT_THAT(refused.err, AllOf(HasSubstr("gave another kind of token"), Not(HasSubstr("planted"))));
+  EXPECT_EQ(server.exchanges, 1);
+  EXPECT_EQ(auth_status()["signedIn"], Json(false));
 }
 
 }  // namespace

@@ -127,7 +127,8 @@ void SignInServer::answer_token(ScriptConnection& connection, const std::string&
     note_planted("planted-statement");
     return json_answer(connection, "200 OK",
                        {{"access_token", "planted-statement"},
-                        {"issued_token_type", "urn:ietf:params:oauth:token-type:id-jag"},
+                        {"issued_token_type", exchanges_for_access ? "urn:ietf:params:oauth:token-type:access_token"
+                                                                   : "urn:ietf:params:oauth:token-type:id-jag"},
                         {"token_type", "N_A"}});
   }
   if (by_code && (refuses_codes || member(body, "code") != code || member(body, "code_verifier").empty())) {

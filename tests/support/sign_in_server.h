@@ -35,7 +35,8 @@ class SignInServer {
   std::atomic<bool> denies = false;         // the user says no
   std::atomic<bool> refuses_codes = false;  // the token endpoint does
   std::atomic<bool> refuses_tokens = false;
-  std::atomic<bool> cannot_be_told = false;  // revocation answers 503
+  std::atomic<bool> exchanges_for_access = false;  // gives an access token, where a statement is asked for
+  std::atomic<bool> cannot_be_told = false;        // revocation answers 503
 
   // Nothing that was given is worth anything any more.
   void revoke();

@@ -21,6 +21,8 @@ const SignInPage page{"docs", "https://issuer.example/authorize?x=1", "http://12
 TEST(SignInWords, SayHowToGoOnWithoutABrowser) {
   EXPECT_EQ(opened_words(page, "", "patchbay login docs", minutes(10)),
             "It was opened in your browser.\nWaiting for the browser, 10 minutes at most; Ctrl-C ends it.\n");
+  EXPECT_THAT(opened_words(page, "", "patchbay login docs", std::chrono::seconds(90)),
+              HasSubstr("browser, 90 s at most"));
   EXPECT_THAT(opened_words(page, "there is no display", "patchbay login docs", minutes(10)),
               AllOf(HasSubstr("No browser was opened here: there is no display."),
                     HasSubstr("`patchbay login docs --no-browser`"), HasSubstr("ssh -L 4711:127.0.0.1:4711")));

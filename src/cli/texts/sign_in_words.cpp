@@ -5,6 +5,7 @@
 
 #include "auth/authorization.h"
 #include "auth/engine/sign_in_step.h"
+#include "base/limit_text.h"
 #include "base/strings.h"
 #include "cli/texts/present.h"
 #include "cli/texts/state_words.h"
@@ -68,9 +69,9 @@ std::string opened_words(const SignInPage& page, const std::string& why_not, std
         "{}:127.0.0.1:{} THIS-MACHINE\n",
         message_line(why_not, 300), command, port_of(page), port_of(page));
   }
-  const auto minutes = std::chrono::ceil<std::chrono::minutes>(wait).count();
+  const auto minutes = std::chrono::floor<std::chrono::minutes>(wait);
   out += fmt::format("Waiting for the browser, {} at most; Ctrl-C ends it.\n",
-                     plural(static_cast<std::size_t>(minutes), "minute"));
+                     minutes == wait ? plural(static_cast<std::size_t>(minutes.count()), "minute") : limit_text(wait));
   return out;
 }
 
