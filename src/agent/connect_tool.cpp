@@ -14,7 +14,7 @@
 #include "entries/consent_text.h"
 #include "entries/server_argument.h"
 #include "permission/policy.h"
-#include "settings/settings_file.h"
+#include "settings/settings_layers.h"
 #include "text/clean_text.h"
 
 namespace patchbay {

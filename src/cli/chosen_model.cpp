@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "host/start/stored_secrets.h"
+#include "settings/settings_layers.h"
 #include "text/shell_word.h"
 
 namespace patchbay::cli {

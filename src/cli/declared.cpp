@@ -13,7 +13,7 @@
 #include "servers/load.h"
 #include "settings/files.h"
 #include "settings/folders.h"
-#include "settings/settings_file.h"
+#include "settings/settings_layers.h"
 #include "settings/sources.h"
 #include "text/file_and_line.h"
 #include "text/shell_word.h"

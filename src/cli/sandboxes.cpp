@@ -3,6 +3,7 @@
 #include "cli/kept.h"
 #include "host/start/sandbox_start.h"
 #include "process/sandbox_probe.h"
+#include "settings/settings_layers.h"
 
 namespace patchbay::cli {
 

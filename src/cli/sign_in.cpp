@@ -23,7 +23,7 @@
 #include "cli/texts/present.h"
 #include "cli/texts/sign_in_words.h"
 #include "settings/connectors.h"
-#include "settings/settings_file.h"
+#include "settings/settings_layers.h"
 #include "text/shell_word.h"
 
 namespace patchbay::cli {

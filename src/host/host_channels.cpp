@@ -4,6 +4,7 @@
 #include "client/session_owner.h"
 #include "host/host_impl.h"
 #include "permission/decide.h"
+#include "settings/settings_layers.h"
 
 namespace patchbay {
 

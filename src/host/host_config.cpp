@@ -23,7 +23,7 @@
 #include "permission/rule_check.h"
 #include "process/sandbox_probe.h"
 #include "servers/settle.h"
-#include "settings/settings_file.h"
+#include "settings/settings_layers.h"
 
 namespace patchbay {
 

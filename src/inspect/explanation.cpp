@@ -11,6 +11,7 @@
 #include "entries/signature.h"
 #include "host/channels/channel_rule.h"
 #include "servers/standing_text.h"
+#include "settings/settings_layers.h"
 #include "text/file_and_line.h"
 
 namespace patchbay {

@@ -21,6 +21,7 @@
 #include "settings/claude_file.h"
 #include "settings/files.h"
 #include "settings/own_file.h"
+#include "settings/settings_layers.h"
 
 namespace patchbay {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "settings/settings_file.h"
+#include "settings/settings_layers.h"
 
 namespace patchbay {
 namespace {

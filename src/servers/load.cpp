@@ -24,7 +24,7 @@
 #include "settings/own_file.h"
 #include "settings/plugins.h"
 #include "settings/real_path.h"
-#include "settings/settings_file.h"
+#include "settings/settings_layers.h"
 #include "settings/sources.h"
 #include "text/file_and_line.h"
 

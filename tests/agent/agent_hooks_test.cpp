@@ -4,7 +4,7 @@
 
 #include "agent_scene.h"
 #include "base/scope.h"
-#include "settings/settings_file.h"
+#include "settings/settings_layers.h"
 #include "support/fails_with.h"
 #include "support/temp_tree.h"
 

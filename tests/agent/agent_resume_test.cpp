@@ -8,7 +8,7 @@
 #include "agent/conversation/record.h"
 #include "agent/models/script.h"
 #include "agent_scene.h"
-#include "settings/settings_file.h"
+#include "settings/settings_layers.h"
 #include "support/fails_with.h"
 #include "support/temp_tree.h"
 

@@ -4,7 +4,7 @@
 #include <patchbay/tools.h>
 
 #include "base/scope.h"
-#include "settings/settings_file.h"
+#include "settings/settings_layers.h"
 #include "support/beside.h"
 #include "wire_scene.h"
 

@@ -15,7 +15,7 @@
 #include "base/offload.h"
 #include "base/scope.h"
 #include "base/waiting.h"
-#include "settings/settings_file.h"
+#include "settings/settings_layers.h"
 #include "support/beside.h"
 #include "support/fails_with.h"
 #include "support/loop.h"

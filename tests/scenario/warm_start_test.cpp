@@ -15,7 +15,7 @@
 #include "base/timeout.h"
 #include "host/make_host.h"
 #include "protocol/methods.h"
-#include "settings/settings_file.h"
+#include "settings/settings_layers.h"
 #include "support/beside.h"
 #include "support/fails_with.h"
 #include "support/host_parts.h"

@@ -7,7 +7,7 @@
 
 #include "base/as_result.h"
 #include "protocol/methods.h"
-#include "settings/settings_file.h"
+#include "settings/settings_layers.h"
 #include "support/host_parts.h"
 #include "support/script_server.h"
 #include "support/stop_at_every_step.h"

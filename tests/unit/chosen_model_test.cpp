@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "host/start/stored_secrets.h"
+#include "settings/settings_layers.h"
 #include "support/temp_tree.h"
 
 namespace patchbay::cli {

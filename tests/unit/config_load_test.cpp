@@ -14,7 +14,7 @@
 #include "entries/signature.h"
 #include "permission/policy.h"
 #include "servers/load.h"
-#include "settings/settings_file.h"
+#include "settings/settings_layers.h"
 #include "settings/sources.h"
 #include "support/load_home.h"
 #include "support/ordinary_user.h"

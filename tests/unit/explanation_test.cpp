@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "permission/rules.h"
+#include "settings/settings_layers.h"
 
 namespace patchbay {
 namespace {

@@ -16,7 +16,7 @@
 #include "host/asking/question_queue.h"
 #include "host/make_host.h"
 #include "protocol/methods.h"
-#include "settings/settings_file.h"
+#include "settings/settings_layers.h"
 #include "support/beside.h"
 #include "support/fixture_server.h"
 #include "support/host_parts.h"

@@ -12,7 +12,7 @@
 #include "base/runtime.h"
 #include "host/make_host.h"
 #include "protocol/methods.h"
-#include "settings/settings_file.h"
+#include "settings/settings_layers.h"
 #include "support/beside.h"
 #include "support/host_parts.h"
 #include "support/loop.h"

@@ -15,7 +15,7 @@
 
 #include "base/as_result.h"
 #include "base/scope.h"
-#include "settings/settings_file.h"
+#include "settings/settings_layers.h"
 #include "support/fails_with.h"
 #include "support/loop.h"
 #include "support/temp_tree.h"

@@ -9,7 +9,7 @@
 #include "base/as_result.h"
 #include "base/waiting.h"
 #include "permission/decide.h"
-#include "settings/settings_file.h"
+#include "settings/settings_layers.h"
 #include "support/loop.h"
 #include "support/temp_tree.h"
 

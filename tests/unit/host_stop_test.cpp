@@ -15,7 +15,7 @@
 #include "base/scope.h"
 #include "base/timeout.h"
 #include "protocol/methods.h"
-#include "settings/settings_file.h"
+#include "settings/settings_layers.h"
 #include "support/beside.h"
 #include "support/host_parts.h"
 #include "support/loop.h"

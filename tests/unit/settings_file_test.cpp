@@ -1,6 +1,6 @@
 // Settings files of other programs: which keys are read, where each stands, what is said about a wrong
 // one. C5 C6 C7 P1.
-#include "settings/settings_file.h"
+#include "settings/settings_layers.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -9,6 +9,7 @@
 
 #include "base/strings.h"
 #include "http/url.h"
+#include "settings/settings_layers.h"
 #include "text/file_and_line.h"
 
 namespace patchbay {

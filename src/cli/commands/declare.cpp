@@ -16,6 +16,7 @@
 #include "host/start/stored_secrets.h"
 #include "import/plan.h"
 #include "permission/policy.h"
+#include "settings/settings_layers.h"
 #include "text/shell_word.h"
 
 namespace patchbay::cli {

@@ -21,6 +21,7 @@
 #include "inspect/lint.h"
 #include "process/command_lookup.h"
 #include "settings/files.h"
+#include "settings/settings_layers.h"
 #include "store/upkeep.h"
 
 namespace patchbay::cli {

@@ -17,6 +17,7 @@
 #include "import/places.h"
 #include "permission/policy.h"
 #include "settings/files.h"
+#include "settings/settings_layers.h"
 #include "text/shell_word.h"
 #include "text/visible_text.h"
 

@@ -26,6 +26,7 @@
 #include "host/server_error.h"
 #include "host/sign_in/sign_ins.h"
 #include "protocol/codec.h"
+#include "settings/settings_layers.h"
 #include "text/shell_word.h"
 
 namespace patchbay::cli {

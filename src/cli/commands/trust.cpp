@@ -10,7 +10,7 @@
 #include "hooks/hook_set.h"
 #include "servers/load.h"
 #include "settings/files.h"
-#include "settings/settings_file.h"
+#include "settings/settings_layers.h"
 #include "text/shell_word.h"
 #include "text/visible_text.h"
 

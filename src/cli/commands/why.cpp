@@ -25,6 +25,7 @@
 #include "inspect/explanation.h"
 #include "inspect/lint.h"
 #include "servers/load.h"
+#include "settings/settings_layers.h"
 #include "text/call_arguments.h"
 #include "text/shell_word.h"
 #include "text/visible_text.h"

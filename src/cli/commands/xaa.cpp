@@ -12,7 +12,7 @@
 #include "cli/texts/present.h"
 #include "cli/texts/state_words.h"
 #include "cli/vault.h"
-#include "settings/settings_file.h"
+#include "settings/settings_layers.h"
 #include "text/visible_text.h"
 
 namespace patchbay::cli {

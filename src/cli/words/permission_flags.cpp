@@ -5,6 +5,7 @@
 #include "host/config/rule_request.h"
 #include "permission/rule_check.h"
 #include "permission/rules.h"
+#include "settings/settings_layers.h"
 
 namespace patchbay::cli {
 

@@ -1,7 +1,10 @@
 #include "host/channels/channels.h"
 
+#include <algorithm>
+
 #include "base/crypto.h"
 #include "base/limit_text.h"
+#include "settings/settings_layers.h"
 
 namespace patchbay {
 namespace {

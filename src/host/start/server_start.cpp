@@ -13,6 +13,7 @@
 #include "host/start/sandbox_start.h"
 #include "process/command_lookup.h"
 #include "settings/files.h"
+#include "settings/settings_layers.h"
 #include "transport/http.h"
 #include "transport/http_requester.h"
 #include "transport/proxy.h"
