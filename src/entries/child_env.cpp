@@ -66,12 +66,6 @@ bool is_scrubbed(std::string_view name) {
 
 bool is_own(std::string_view name) { return name == "CLAUDECODE" || name.starts_with("CLAUDE_CODE_MCP_SERVER_"); }
 
-bool from_others(const ServerConfig& server) noexcept {
-  const auto scope = server.origin.scope;
-  return server.origin.trust == ConfigTrust::needs_approval || scope == ConfigScope::project ||
-         scope == ConfigScope::plugin || scope == ConfigScope::connector;
-}
-
 std::string variable(const ServerConfig& server, std::string_view name) {
   for (const auto& [known, value] : server.variables) {
     if (known == name) return value;
@@ -184,7 +178,7 @@ Result<NamedTexts> parse_env_file(std::string_view text, const std::string& file
 
 ChildEnvironment helper_environment(const Environment& ours, const ServerConfig& written, const RunContext& context) {
   auto out = common(ours, written, context);
-  const bool scrub = from_others(written);
+  const bool scrub = !is_users_own(written.origin);
   auto lookup = [&](std::string_view name) -> std::optional<std::string> {
     auto found = ours.find(std::string(name));
     if (found == ours.end()) return std::nullopt;

@@ -180,9 +180,12 @@ bool has_references(const ServerConfig& server) {
   return found;
 }
 
+bool came_with_repository(const ConfigOrigin& origin) noexcept {
+  return origin.trust == ConfigTrust::needs_approval || origin.scope == ConfigScope::project;
+}
+
 bool is_users_own(const ConfigOrigin& origin) noexcept {
-  return origin.trust == ConfigTrust::trusted && origin.scope != ConfigScope::plugin &&
-         origin.scope != ConfigScope::connector && origin.scope != ConfigScope::project;
+  return !came_with_repository(origin) && origin.scope != ConfigScope::plugin && origin.scope != ConfigScope::connector;
 }
 
 std::string reference_fault(const SecretReference& reference, const ConfigOrigin& origin) {

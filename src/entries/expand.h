@@ -58,6 +58,9 @@ std::vector<SecretReference> secret_references(std::string_view text, const std:
 // Of the whole entry, each kind and argument once.
 std::vector<SecretReference> secret_references(const ServerConfig& server);
 
+// Whether it may have come with a repository: some files of those count as local.
+bool came_with_repository(const ConfigOrigin& origin) noexcept;
+
 // Whether the user or an organisation wrote it: such an entry may use what else they have. One that came along with a
 // project, a plugin or a connector may not, approved or not.
 bool is_users_own(const ConfigOrigin& origin) noexcept;

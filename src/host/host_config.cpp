@@ -276,7 +276,7 @@ Task<void> Host::Impl::read_config() {
 
 ClientOptions Host::Impl::client_of_connection(const ServerConfig& config) {
   auto client = options_.client;
-  asking_->answer_for(client, config.name, config.origin.scope);
+  asking_->answer_for(client, config.name, config.origin);
   put_hooks_around(client, config.name);
   if (!events_->wanted()) return client;
   client.on_log = [events = events_, next = client.on_log](const LogMessage& message, const CallContext& context) {

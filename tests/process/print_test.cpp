@@ -440,6 +440,16 @@ TEST_F(PrintAnswer, AServerHasTextOfTheModelWhereSettingsAllowIt) {
   house.tree.file("home/.config/patchbay/config.json", "{}");
   house.tree.file("project/.claude/settings.json", R"({"sampling":{"allow":["fix"]}})");
   EXPECT_THAT(std::string(json_of(print(words))["result"].as_text()), HasSubstr("does not have a capability"));
+  // What is allowed is the user's own server, and not one of a repository that has its name, in whichever file.
+  house.tree.file("home/.config/patchbay/config.json", R"({"settings":{"sampling":{"allow":["fix"]}}})");
+  const auto servers = to_text(Json{{"mcpServers", Json{{"fix", Json{{"command", built("scenario-server")}}}}}});
+  for (const auto* file : {"project/.mcp.json", "project/.claude/settings.local.json"}) {
+    house.tree.file(file, servers);
+    const auto of_repository = print({"go", "--json", "--trust-project", "--allowedTools", "mcp__fix__ask_sample"});
+    EXPECT_THAT(std::string(json_of(of_repository)["result"].as_text()), HasSubstr("does not have a capability"))
+        << file << of_repository.err;
+    std::filesystem::remove(house.tree.path() / file);
+  }
 }
 
 // G1, P3: what a hook is told of the conversation is where it is.

@@ -52,6 +52,8 @@ TEST(ChannelRules, AreOffUnlessSomebodyNamesTheServer_AndNoFileOfARepositoryDoes
   const auto names_it = R"({"channels":["server:chat"]})";
   const auto chat = server("chat");
   const auto of_plugin = server("plugin:p:chat", ConfigScope::plugin, "p@m");
+  auto brought = server("chat", ConfigScope::local);
+  brought.origin.trust = ConfigTrust::needs_approval;
   const std::vector<Case> cases{
       {chat, {}, {}, closed},
       {chat, {}, {"server:chat"}, open},
@@ -68,6 +70,9 @@ TEST(ChannelRules, AreOffUnlessSomebodyNamesTheServer_AndNoFileOfARepositoryDoes
       {server("chat", ConfigScope::project), {layer(user, names_it)}, {}, closed},
       {server("chat", ConfigScope::project), {}, {"server:chat"}, open},
       {server("chat", ConfigScope::local), {layer(user, names_it)}, {}, open},
+      // Nor by .claude/settings.local.json, which counts as local.
+      {brought, {layer(user, names_it)}, {}, closed},
+      {brought, {}, {"server:chat"}, open},
       // Plugins by their id, which a server of another kind cannot have.
       {of_plugin, {}, {"plugin:p@m"}, open},
       {of_plugin, {}, {"plugin:p@other"}, closed},

@@ -40,7 +40,7 @@ TEST(SamplingRules, ARepositoryCanOnlyDeny) {
       {{layer(own, R"({"allow":["s"],"deny":["other",7]})")}, deny},
   };
   for (std::size_t i = 0; i < cases.size(); ++i)
-    EXPECT_EQ(decide_sampling(cases[i].layers, "s", ConfigScope::user), cases[i].outcome) << i;
+    EXPECT_EQ(decide_sampling(cases[i].layers, "s", {.scope = ConfigScope::user}), cases[i].outcome) << i;
 }
 
 // E1. A repository or a plugin may call its server like one of the user's own.
@@ -49,12 +49,14 @@ TEST(SamplingRules, AnAllowanceIsForAServerOfTheUser) {
   using enum SamplingOutcome;
   const std::vector<SettingsLayer> allowed{layer(own, R"({"allow":["s"]})")};
   for (const auto scope : {ConfigScope::dynamic, ConfigScope::local, ConfigScope::user, ConfigScope::enterprise})
-    EXPECT_EQ(decide_sampling(allowed, "s", scope), allow);
+    EXPECT_EQ(decide_sampling(allowed, "s", {.scope = scope}), allow);
   const std::vector<SettingsLayer> denied{layer(own, R"({"allow":["s"],"deny":["s"]})")};
   for (const auto scope : {ConfigScope::project, ConfigScope::plugin}) {
-    EXPECT_EQ(decide_sampling(allowed, "s", scope), ask);
-    EXPECT_EQ(decide_sampling(denied, "s", scope), deny);
+    EXPECT_EQ(decide_sampling(allowed, "s", {.scope = scope}), ask);
+    EXPECT_EQ(decide_sampling(denied, "s", {.scope = scope}), deny);
   }
+  // Of .claude/settings.local.json, which a repository may have as well.
+  EXPECT_EQ(decide_sampling(allowed, "s", {.scope = ConfigScope::local, .trust = ConfigTrust::needs_approval}), ask);
 }
 
 // E1

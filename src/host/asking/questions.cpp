@@ -42,7 +42,7 @@ Questions::Questions(AskingOptions options, const ClientOptions& program, Log lo
       program_has_roots_(static_cast<bool>(program.roots)),
       log_(std::move(log)) {}
 
-void Questions::answer_for(ClientOptions& client, const std::string& server, ConfigScope declared) {
+void Questions::answer_for(ClientOptions& client, const std::string& server, const ConfigOrigin& declared) {
   const auto self = shared_from_this();
   if (program_ || options_.person || options_.before) {
     client.elicit = [self](ElicitRequest question, CallContext context) {
@@ -159,7 +159,7 @@ Task<ElicitResult> Questions::elicit(Self self, ElicitRequest question, CallCont
   co_return std::move(*said);
 }
 
-Task<void> Questions::permit(Self self, ConfigScope declared, const CreateMessageRequest& request,
+Task<void> Questions::permit(Self self, const ConfigOrigin& declared, const CreateMessageRequest& request,
                              const CallContext& context) {
   const auto outcome = decide_sampling(self->layers_, context.server, declared);
   const auto refused = [&](std::string_view why, LogLevel level = LogLevel::info) {
@@ -179,7 +179,7 @@ Task<void> Questions::permit(Self self, ConfigScope declared, const CreateMessag
   if (!co_await self->options_.sampling(std::move(question))) throw refused("the user rejected the request");
 }
 
-Task<CreateMessageResult> Questions::sample(Self self, ConfigScope declared, CreateMessageRequest request,
+Task<CreateMessageResult> Questions::sample(Self self, ConfigOrigin declared, CreateMessageRequest request,
                                             CallContext context) {
   co_await permit(self, declared, request, context);
   co_return co_await self->model_(std::move(request), std::move(context));

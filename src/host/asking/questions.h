@@ -24,7 +24,7 @@ class Questions : public std::enable_shared_from_this<Questions> {
 
   // The handlers of a connection's client: those of the program, with all this before them. A server that gets nothing
   // of the model, by the settings of now, is not told that there is one: it may know another way.
-  void answer_for(ClientOptions& client, const std::string& server, ConfigScope declared);
+  void answer_for(ClientOptions& client, const std::string& server, const ConfigOrigin& declared);
   QuestionQueue& queue() noexcept { return queue_; }
 
   // What settings say, again whenever they are others; true when the folders are.
@@ -37,9 +37,9 @@ class Questions : public std::enable_shared_from_this<Questions> {
   static Task<ElicitResult> elicit(Self self, ElicitRequest question, CallContext context);
   static Task<ElicitResult> answered(Self self, ElicitRequest question, CallContext context);
   static Task<ElicitResult> ask_person(Self self, ElicitRequest question, CallContext context);
-  static Task<CreateMessageResult> sample(Self self, ConfigScope declared, CreateMessageRequest request,
+  static Task<CreateMessageResult> sample(Self self, ConfigOrigin declared, CreateMessageRequest request,
                                           CallContext context);
-  static Task<void> permit(Self self, ConfigScope declared, const CreateMessageRequest& request,
+  static Task<void> permit(Self self, const ConfigOrigin& declared, const CreateMessageRequest& request,
                            const CallContext& context);
   static Task<std::vector<Root>> roots(Self self);
   void tell_cancelled(const CallContext& context, std::string_view reason) const;

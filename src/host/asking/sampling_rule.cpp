@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/strings.h"
+#include "entries/expand.h"
 #include "protocol/codec.h"
 #include "text/visible_text.h"
 
@@ -37,13 +38,14 @@ void add_block(std::string& out, const Content& block) {
 
 }  // namespace
 
-SamplingOutcome decide_sampling(std::span<const SettingsLayer> layers, std::string_view server, ConfigScope declared) {
+SamplingOutcome decide_sampling(std::span<const SettingsLayer> layers, std::string_view server,
+                                const ConfigOrigin& declared) {
   bool allowed = false;
   for (const auto& layer : layers) {
     if (names(layer.sampling.deny, server) || names(layer.sampling.deny, "*")) return SamplingOutcome::deny;
     if (!is_inside_repository(layer.source)) allowed |= names(layer.sampling.allow, server);
   }
-  const bool by_others = declared == ConfigScope::project || declared == ConfigScope::plugin;
+  const bool by_others = came_with_repository(declared) || declared.scope == ConfigScope::plugin;
   return allowed && !by_others ? SamplingOutcome::allow : SamplingOutcome::ask;
 }
 

@@ -20,7 +20,8 @@ namespace patchbay {
 enum class SamplingOutcome : std::uint8_t { allow, ask, deny };
 // Denied by any file; else allowed by one outside the repository; else somebody is asked. Who allows a name means the
 // server that they have set up: one of that name that a repository or a plugin declares is asked about.
-SamplingOutcome decide_sampling(std::span<const SettingsLayer> layers, std::string_view server, ConfigScope declared);
+SamplingOutcome decide_sampling(std::span<const SettingsLayer> layers, std::string_view server,
+                                const ConfigOrigin& declared);
 
 // Of all files that say one of these numbers, the smallest counts.
 struct SamplingBudget {

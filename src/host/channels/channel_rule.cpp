@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "entries/expand.h"
 #include "settings/plugins.h"
 #include "text/file_and_line.h"
 #include "text/visible_text.h"
@@ -80,7 +81,7 @@ std::optional<ChannelVerdict> find_opener(const ServerConfig& server, std::span<
     for (const auto& word : layer.channels) {
       if (!names(word.value, server)) continue;
       // The user meant the server that had this name then.
-      if (server.origin.scope == ConfigScope::project) {
+      if (came_with_repository(server.origin)) {
         return ChannelVerdict{
             .by = "channels",
             .file = layer.file,
