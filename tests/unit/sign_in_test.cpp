@@ -58,6 +58,7 @@ struct FullDisk final : SignInStore {
     co_await to->keep_token(std::move(tokens), std::move(url));
   }
   Task<void> forget_token(std::string a, std::string b) override { return to->forget_token(a, b); }
+  Task<void> leave_tokens(std::string url) override { return to->leave_tokens(url); }
   Task<std::optional<OAuthClient>> client(std::string issuer) override { return to->client(issuer); }
   Task<void> keep_client(OAuthClient client) override { return to->keep_client(client); }
   Task<void> forget_client(std::string issuer) override { return to->forget_client(issuer); }

@@ -512,6 +512,49 @@ TEST_F(TwoProcesses, WhoeverWritesWithoutTheLock_LosesNobodysPlaceAtTheToken) {
   });
 }
 
+// Where the lock was held for long, a server is at the token of an older sign-in too.
+TEST_F(TwoProcesses, WhoSignsOut_IsAtNoOlderTokenEither_AndOthersKeepTheirs) {
+  ManualClock clock;
+  run_task(clock, [this, &clock]() -> Task<void> {
+    const auto executor = co_await asio::this_coro::executor;
+    const auto token = [](std::string issuer, int second) {
+      TokenSet tokens;
+      tokens.issuer = std::move(issuer);
+      tokens.resource = "https://mcp.example";
+      tokens.access = Secret("access");
+      tokens.obtained = std::chrono::sys_seconds(std::chrono::seconds(second));
+      return tokens;
+    };
+    const std::string one = "https://mcp.example/one", other = "https://mcp.example/other";
+    co_await process()->keep_token(token("https://a.example", 10), one);
+    co_await process()->keep_token(token("https://a.example", 10), other);
+    co_await process()->keep_token(token("https://c.example", 5), "https://mcp.example/third");
+    auto held = co_await process()->lock("servers of tokens");
+    Scope scope(executor);
+    bool kept = false;
+    scope.spawn([](std::shared_ptr<SignInStore> in, TokenSet given, std::string at, bool& done) -> Task<void> {
+      co_await in->keep_token(std::move(given), std::move(at));
+      done = true;
+    }(process(), token("https://b.example", 20), one, kept));
+    while (!kept) {
+      co_await clock.advance(1s);
+      // Files are written in real time.
+      auto work = [] { return 0; };
+      (void)co_await offload(Pool::slow, std::move(work));
+    }
+    co_await scope.join();
+    co_await process()->forget_token("https://b.example", "https://mcp.example");
+    EXPECT_TRUE((co_await process()->token_of_server(one)).has_value());
+    co_await process()->leave_tokens(one);
+    EXPECT_FALSE((co_await process()->token_of_server(one)).has_value());
+    EXPECT_TRUE((co_await process()->token_of_server(other)).has_value());
+    // Who is the last takes it along.
+    co_await process()->leave_tokens(other);
+    EXPECT_FALSE((co_await process()->token("https://a.example", "https://mcp.example")).has_value());
+    EXPECT_TRUE((co_await process()->token("https://c.example", "https://mcp.example")).has_value());
+  });
+}
+
 TEST_F(TwoProcesses, WhatARefusalNames_IsKeptUntilSomebodySignsIn) {
   run_task([this]() -> Task<void> {
     const SignInNeed need{.resource_metadata = metadata_url, .scope = "write", .proof = true};

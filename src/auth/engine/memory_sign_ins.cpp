@@ -28,6 +28,10 @@ class MemorySignIns final : public SignInStore {
     tokens_.erase(token_name(issuer, resource));
     co_return;
   }
+  Task<void> leave_tokens(std::string server_url) override {
+    servers_.erase(server_url);
+    co_return;
+  }
   Task<std::optional<OAuthClient>> client(std::string issuer) override { co_return find(clients_, issuer); }
   Task<void> keep_client(OAuthClient client) override {
     auto issuer = client.issuer;

@@ -346,6 +346,8 @@ Task<SignOutReport> ServerSignIn::sign_out() {
   if (auto current = co_await store.token(tokens->issuer, tokens->resource)) tokens = std::move(current);
   auto client = co_await as_result(client_of(*tokens));
   co_await store.forget_token(tokens->issuer, tokens->resource);
+  // An older one would count now.
+  co_await store.leave_tokens(url_);
   (void)co_await as_result(store.forget_secret(bound_issuer_name()));
   auto held = desk_->holder(tokens->issuer, tokens->resource);
   held->tokens.reset();

@@ -37,6 +37,9 @@ class SignInStore {
   virtual Task<void> keep_token(TokenSet tokens, std::string server_url) = 0;
   // Also what else was kept about the server.
   virtual Task<void> forget_token(std::string issuer, std::string resource) = 0;
+  // The server belongs to none any more: also to no older one, where it could not be taken from that in time. A token
+  // that no server belongs to goes.
+  virtual Task<void> leave_tokens(std::string server_url) = 0;
 
   virtual Task<std::optional<OAuthClient>> client(std::string issuer) = 0;
   virtual Task<void> keep_client(OAuthClient client) = 0;

@@ -129,6 +129,16 @@ Result<void> leave(SecretVault& vault, const KeptSecret& kept, const std::string
   return changed ? Result<void>() : std::unexpected(changed.error());
 }
 
+Result<void> leave_all_but(SecretVault& vault, const std::vector<KeptSecret>& all, const std::string& name,
+                           const std::string& mark) {
+  for (const auto& one : all) {
+    const auto known = texts_in(one.note["servers"]);
+    if (one.name == name || std::ranges::find(known, mark) == known.end()) continue;
+    if (auto left = leave(vault, one, mark); !left) return left;
+  }
+  return {};
+}
+
 // The token, with the mark among those that are there then.
 Result<void> write_token(SecretVault& vault, const TokenSet& tokens, const std::string& mark) {
   auto kept = vault.update(token_name(tokens.issuer, tokens.resource), write_token_set(tokens), [&](Json& note) {
@@ -148,14 +158,8 @@ Result<void> keep_in(SecretVault& vault, const TokenSet& tokens, const std::stri
   if (auto written = write_token(vault, tokens, mark); !written) return written;
   const auto all = vault.list();
   if (!all) return std::unexpected(all.error());
-  const auto name = token_name(tokens.issuer, tokens.resource);
   // The server is at one token, not at that of the authorization server it had before.
-  for (const auto& one : *all) {
-    const auto known = texts_in(one.note["servers"]);
-    if (one.name == name || std::ranges::find(known, mark) == known.end()) continue;
-    if (auto left = leave(vault, one, mark); !left) return left;
-  }
-  return {};
+  return leave_all_but(vault, *all, token_name(tokens.issuer, tokens.resource), mark);
 }
 
 std::optional<std::chrono::sys_seconds> time_in(const Json& value) {
@@ -199,6 +203,14 @@ class VaultSignIns final : public SignInStore {
 
   Task<void> forget_token(std::string issuer, std::string resource) override {
     return remove(token_name(issuer, resource));
+  }
+
+  Task<void> leave_tokens(std::string server_url) override {
+    return in_vault(vault_, [mark = server_mark(server_url)](SecretVault& vault) -> Result<void> {
+      const auto all = vault.list();
+      if (!all) return std::unexpected(all.error());
+      return leave_all_but(vault, *all, {}, mark);
+    });
   }
 
   Task<std::optional<OAuthClient>> client(std::string issuer) override {
