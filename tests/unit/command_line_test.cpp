@@ -81,6 +81,12 @@ TEST(CommandLineTest, WordsBecomeSettings) {
        [](Settings& s) {
          s.command = Command::chat, s.print = true, s.allowed_tools = {"mcp__a"}, s.words = {"mcp__b fails, why?"};
        }},
+      // One word may be several.
+      {{"-p", "go", "--disallowedTools", "mcp__a", "mcp__b, mcp__c(x: y z) mcp__d", "mcp__e and mcp__f"},
+       [](Settings& s) {
+         s.command = Command::chat, s.print = true, s.words = {"go", "mcp__e and mcp__f"};
+         s.disallowed_tools = {"mcp__a", "mcp__b, mcp__c(x: y z) mcp__d"};
+       }},
       {{"-p", "--allowedTools", "mcp__a", "mcp__b(x: (1 OR 2))", "go"},
        [](Settings& s) {
          s.command = Command::chat, s.print = true;

@@ -31,17 +31,23 @@ bool is_header_line(std::string_view word, bool) {
   return colon != std::string_view::npos && is_made_of(word.substr(0, colon), "_-");
 }
 
-// The full name of a tool is never a command, and nothing that is said to a model is that alone: what has blanks
-// outside of the parentheses of a rule is a sentence. Behind other commands it may be what the command is about.
+// The full name of a tool is never a command, and nothing that is said to a model is that alone, or several of them:
+// what has another word outside of the parentheses of a rule is a sentence. Behind other commands it may be what the
+// command is about.
 bool is_rule(std::string_view word, bool may_be_tool) {
-  if (may_be_tool || !word.starts_with("mcp__")) return false;
+  if (may_be_tool) return false;
+  const auto is_blank = [](char c) { return std::isspace(static_cast<unsigned char>(c)) != 0; };
   std::size_t open = 0;
-  for (const char c : word) {
+  bool begins = true;
+  for (std::size_t i = 0; i < word.size(); ++i) {
+    const char c = word[i];
+    const bool blank = open == 0 && is_blank(c);
+    if (begins && !blank && !word.substr(i).starts_with("mcp__")) return false;
+    begins = blank;
     if (c == '(') ++open;
     if (c == ')' && open > 0) --open;
-    if (open == 0 && std::isspace(static_cast<unsigned char>(c)) != 0) return false;
   }
-  return true;
+  return !word.empty();
 }
 
 // An ID, where there may be none: words with blanks are what is said to the model, and what begins with a dash is the
