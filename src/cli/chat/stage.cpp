@@ -252,6 +252,8 @@ Task<std::optional<std::string>> Stage::Question::ask(std::string prompt, std::s
 Stage::Pause::~Pause() {
   if (stage_ == nullptr || stage_->closed_) return;
   stage_->paused_ = false;
+  // What is left was typed to whoever had the terminal, and is no message.
+  stage_->tty_.forget_typed();
   stage_->tty_.raw();
   stage_->shown_ = {};
   stage_->size_ = stage_->tty_.size();

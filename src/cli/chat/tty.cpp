@@ -125,6 +125,8 @@ void Tty::cooked() {
   ::tcsetattr(descriptor_.native_handle(), TCSADRAIN, &restore.before);
 }
 
+void Tty::forget_typed() { ::tcflush(descriptor_.native_handle(), TCIFLUSH); }
+
 bool Tty::is_raw() const {
   termios now{};
   auto& descriptor = const_cast<asio::posix::stream_descriptor&>(descriptor_);

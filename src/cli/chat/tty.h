@@ -28,6 +28,8 @@ class Tty {
   void raw();
   // As it was: lines, and signals.
   void cooked();
+  // What was typed and nobody has read.
+  void forget_typed();
   // Whether it still is: a shell that had it meanwhile may have changed that.
   bool is_raw() const;
   void raw_again();
