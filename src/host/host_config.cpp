@@ -520,6 +520,8 @@ Task<void> Host::Impl::follow_config() {
 
 Task<void> Host::Impl::follow_config_files() {
   ConfigWatch watch(executor_);
+  // Where the program has read them, which files that were is known once they are read here.
+  if (memory_.looked_for.empty()) co_await reload_quietly();
   for (;;) {
     // What changed while nobody watched is found by reading once more.
     const bool unseen = watch.look_at(memory_.looked_for);
