@@ -349,6 +349,7 @@ Task<std::optional<Error>> Connection::connect(CallContext context) {
   for_each_list([](auto& kept) { kept.heard = false; });
   // What changes from here on is heard, so nothing is missed between the list and the listening.
   if (parts_.follow_changes) co_await begin_following(*session_);
+  if (!session_) throw Error(Errc::cancelled, "cancelled");  // closed meanwhile
   tools_again_.set_fresh();
   auto listed = co_await as_result(fetch_tools(*session_));
   if (closing_) throw Error(Errc::cancelled, "cancelled");

@@ -192,6 +192,7 @@ Task<void> Host::Impl::stop(CloseMode mode) {
 
 Task<void> Host::Impl::end_all(std::shared_ptr<Impl> self, CloseMode mode) {
   if (self->scope_) self->scope_->cancel();
+  if (self->questions_) self->questions_->end(Error(Errc::closed, "the host was stopped"));
   // Held here: what else holds them may let go while they end.
   std::vector<std::shared_ptr<Connection>> all(self->fading_.begin(), self->fading_.end());
   for (const auto& [name, connection] : self->connections_) all.push_back(connection);

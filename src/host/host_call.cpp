@@ -247,6 +247,8 @@ Task<void> Host::Impl::prepare_call(std::string tool, CallOptions options, std::
     co_await (hooked ? permit_hooked(call, options, context, time) : permit(call, options, context, time));
     auto session = co_await as_result(connection->ensure(time, context));
     check_running();
+    // Whoever was asked meant the server of that name; if it is another one by now, that decides.
+    if (session && !is_current(*connection)) continue;
     // It may have listed something else while somebody was asked, or when it came back.
     if (session && pins_->waiting(call.server, context.tool) != nullptr) continue;
     if (session) {

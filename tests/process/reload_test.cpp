@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <utility>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -127,6 +128,64 @@ TEST_F(Reload, AFileThatBreaksKeepsItsLastGoodContent) {
     servers(R"("a":)" + entry("a"));
     co_await until([](const auto& change) { return change.problems.empty(); });
     EXPECT_EQ(co_await process_of(host, "a"), a);
+    co_await host.stop();
+  });
+}
+
+// What the program read itself is followed like what the host read.
+TEST_F(Reload, AHostThatWasGivenWhatTheFilesSayFollowsThemToo) {
+  servers(R"("a":)" + entry("a"));
+  options.follow_config = true;
+  options.config = load_servers(*options.load);
+  run_task([&]() -> Task<void> {
+    Host host(options);
+    co_await host.start();
+    const auto a = co_await process_of(host, "a");
+    co_await until([](const auto&) { return true; });
+    EXPECT_EQ(co_await process_of(host, "a"), a);
+    servers(R"("b":)" + entry("b"));
+    co_await until([](const auto& change) { return !change.added.empty(); });
+    EXPECT_FALSE(co_await as_result(host.call("a/list_dir")));
+    EXPECT_NE(co_await process_of(host, "b"), "");
+    co_await host.stop();
+  });
+}
+
+// While somebody was asked, the entry became another one, and a call kept the old connection open.
+TEST_F(Reload, ACallThatWasAskedAboutGoesToWhatHasTheNameThen) {
+  servers(R"("a":)" + entry("a"));
+  Host* current = nullptr;
+  bool changes_it = false;
+  int asked = 0;
+  options.permission.ask = [&](PermissionQuestion question) -> Task<bool> {
+    if (question.tool.tool->name != "list_dir") co_return true;
+    ++asked;
+    if (std::exchange(changes_it, false)) {
+      servers(R"("a":)" + entry("other"));
+      tree.file("other/here", "");
+      (void)co_await current->reload();
+    }
+    co_return true;
+  };
+  run_task([&]() -> Task<void> {
+    Host host(options);
+    current = &host;
+    co_await host.start();
+    Scope scope(co_await asio::this_coro::executor);
+    scope.spawn([](Host& h) -> Task<void> {
+      (void)co_await h.call("a/run_command",
+                            Json{{"command", "sh"},
+                                 {"args", Json::array({"-c", "touch running; until [ -e go ]; do sleep 0.02; done"})}});
+    }(host));
+    for (bool running = false; !running;) {
+      auto listed = co_await host.call("a/glob", Json{{"pattern", "running"}});
+      running = text_of(listed).find("running") != std::string::npos && tree.has("a/running");
+    }
+    changes_it = true;
+    EXPECT_THAT(text_of(co_await host.call("a/list_dir")), HasSubstr("here"));
+    EXPECT_EQ(asked, 2);  // about either entry
+    tree.file("a/go", "");
+    co_await scope.join();
     co_await host.stop();
   });
 }

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <fstream>
 #include <latch>
+#include <optional>
 
 #include <boost/asio/post.hpp>
 #include <boost/asio/this_coro.hpp>
@@ -14,6 +15,7 @@
 #include "base/offload.h"
 #include "base/runtime.h"
 #include "base/scope.h"
+#include "base/waiting.h"
 #include "host/make_host.h"
 #include "protocol/methods.h"
 #include "support/beside.h"
@@ -145,6 +147,32 @@ TEST_P(PinnedTools, AYesIsKeptAndThePersonIsAskedOnce) {
     auto later = make();
     EXPECT_EQ(text_of(co_await later.call("s/a")), "done");
     co_await later.stop();
+  });
+}
+
+TEST_P(PinnedTools, AStopEndsTheQuestionAndTheCall) {
+  run_task([this]() -> Task<void> {
+    auto first = make();
+    co_await first.start();
+    co_await first.stop();
+    lists({{"a", "2"}});
+    answer = true;
+    Event began, never;
+    meanwhile = [&]() -> Task<void> {
+      began.notify_all();
+      co_await never.wait();
+    };
+    auto host = make();
+    std::optional<Result<CallToolResult>> called;
+    Scope scope(co_await asio::this_coro::executor);
+    scope.spawn([](Host& h, std::optional<Result<CallToolResult>>& out) -> Task<void> {
+      out = co_await as_result(h.call("s/a"));
+    }(host, called));
+    co_await began.wait();
+    co_await host.stop();
+    co_await scope.join();
+    EXPECT_TRUE(called && !*called && called->error().code() == Errc::closed);
+    EXPECT_FALSE(never.has_waiters());
   });
 }
 
