@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <cstring>
-#include <set>
 #include <utility>
 
 #include <spdlog/details/null_mutex.h>
@@ -128,14 +127,14 @@ Log words_for_people(const Settings& settings, std::function<void(const std::str
   const auto threshold = settings.json || settings.quiet ? LogLevel::error : LogLevel::warning;
   // doctor and why have findings of their own about these.
   const bool looks_itself = settings.command == Command::doctor || settings.command == Command::why;
-  auto told = std::make_shared<std::set<std::string, std::less<>>>();
+  auto told = std::make_shared<ToldLines>();
   return Log(threshold, [say = std::move(say), told, looks_itself, secrets](const LogEvent& event) {
     if (looks_itself && (event.event == "headers_helper" || event.event == "ca_file_not_read")) return;
     const auto words = log_words(event);
-    if (words && told->insert(*words).second) {
-      say(fmt::format("patchbay: {}{}\n",
-                      event.level == LogLevel::error ? "" : "warning: ", message_line(secrets->line(*words), 1000)));
-    }
+    if (!words) return;
+    // As it is shown: a server may write as much as it likes.
+    const auto line = told->next(event.server, message_line(secrets->line(*words), 1000));
+    if (line) say(fmt::format("patchbay: {}{}\n", event.level == LogLevel::error ? "" : "warning: ", *line));
   });
 }
 

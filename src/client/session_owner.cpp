@@ -1,6 +1,7 @@
 #include "client/session_owner.h"
 
 #include "base/as_result.h"
+#include "base/strings.h"
 #include "client/exchange.h"
 #include "client/listing.h"
 #include "client/negotiate.h"
@@ -285,7 +286,7 @@ Task<Payload> SessionOwner::on_request(std::shared_ptr<SessionCore> core, Reques
   if (wire && !wire->has_server_request(request.method)) {
     if (!wire->has_server_request(method::ping)) {
       // By this wire a server sends no requests at all, so there is nothing to answer: only to note.
-      runtime_.log(LogLevel::warning, "unexpected_request", "method", request.method);
+      runtime_.log(LogLevel::warning, "unexpected_request", "method", cut_utf8(request.method, 120));
       throw Error(Errc::cancelled, "not answered");
     }
     throw Error::rpc(rpc_code::method_not_found, fmt::format("unknown method {}", request.method));

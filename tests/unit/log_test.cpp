@@ -18,6 +18,17 @@ struct Counted {
   int* formatted;
 };
 
+TEST(LogTest, NobodyIsToldTwice_AndOfAServerThatFloodsNotMoreThanCanBeRead) {
+  cli::ToldLines told;
+  EXPECT_EQ(told.next("docs", "a"), "a");
+  EXPECT_EQ(told.next("docs", "a"), std::nullopt);
+  for (int i = 1; i < 50; ++i) EXPECT_EQ(told.next("docs", std::to_string(i)), std::to_string(i));
+  EXPECT_EQ(told.next("docs", "a"), std::nullopt);
+  EXPECT_EQ(told.next("docs", "b"), "\"docs\": more is not shown; --log-file FILE keeps all of it");
+  EXPECT_EQ(told.next("docs", "c"), std::nullopt);
+  EXPECT_EQ(told.next("other", "a"), "a");
+}
+
 }  // namespace
 }  // namespace patchbay
 

@@ -80,7 +80,18 @@ std::string filled_in(std::string_view words, const LogEvent& event) {
   return out;
 }
 
+// Of one server.
+constexpr std::size_t most_told = 50;
+
 }  // namespace
+
+std::optional<std::string> ToldLines::next(const std::string& server, std::string line) {
+  auto& told = told_[server];
+  if (told.size() > most_told || !told.insert(line).second) return std::nullopt;
+  if (told.size() <= most_told) return line;
+  return fmt::format("{}more is not shown; --log-file FILE keeps all of it",
+                     server.empty() ? std::string() : fmt::format("\"{}\": ", server));
+}
 
 std::optional<std::string> log_words(const LogEvent& event) {
   std::string out;

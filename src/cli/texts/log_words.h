@@ -2,7 +2,9 @@
 // Events that nobody at a terminal can do anything about stay in the log.
 #pragma once
 
+#include <map>
 #include <optional>
+#include <set>
 #include <string>
 
 #include <patchbay/log.h>
@@ -11,5 +13,15 @@ namespace patchbay::cli {
 
 // Nothing when the event is for the log alone.
 std::optional<std::string> log_words(const LogEvent& event);
+
+// Which of these a person is told: none twice, and of one server not more than can be read, whatever it does.
+class ToldLines {
+ public:
+  // The line, or that no more follow; nothing when it is not told.
+  std::optional<std::string> next(const std::string& server, std::string line);
+
+ private:
+  std::map<std::string, std::set<std::string>> told_;
+};
 
 }  // namespace patchbay::cli
