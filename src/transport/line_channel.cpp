@@ -18,6 +18,7 @@
 #include "base/waiting.h"
 #include "base/write_queue.h"
 #include "process/write_quietly.h"
+#include "protocol/methods.h"
 #include "transport/line_messages.h"
 
 namespace patchbay {
@@ -194,15 +195,19 @@ LineChannel::~LineChannel() {
 }
 
 Result<void> LineChannel::send(Message message) {
-  return enqueue([&](std::string& out) { append_message(out, message); });
+  // What nobody waits for leaves room for what somebody does.
+  const auto* told = std::get_if<Notification>(&message);
+  const bool may_be_missed = told != nullptr && told->method != method::cancelled;
+  const auto most = state_->runtime.limits.outgoing;
+  return enqueue(may_be_missed ? most / 2 : most, [&](std::string& out) { append_message(out, message); });
 }
 
 Result<void> LineChannel::send_batch(std::vector<Message> messages) {
-  return enqueue([&](std::string& out) { append_batch(out, messages); });
+  return enqueue(state_->runtime.limits.outgoing, [&](std::string& out) { append_batch(out, messages); });
 }
 
 template <class Write>
-Result<void> LineChannel::enqueue(Write write) {
+Result<void> LineChannel::enqueue(std::size_t most, Write write) {
   auto& s = *state_;
   if (s.failure) return std::unexpected(*s.failure);
   auto& tail = s.out.tail();
@@ -211,10 +216,10 @@ Result<void> LineChannel::enqueue(Write write) {
   write(tail);
   tail += '\n';
   // Where nothing waits, nobody has stopped reading: how large one message may be is not decided here.
-  if (queued_before > 0 && s.out.size() > s.runtime.limits.outgoing) {
+  if (queued_before > 0 && s.out.size() > most) {
     tail.resize(before);
     return fail(Errc::limit, fmt::format("the client has stopped reading: {} bytes are waiting (the limit is {})",
-                                         s.out.size(), s.runtime.limits.outgoing));
+                                         s.out.size(), most));
   }
   if (!s.full) s.out_pace.queued(s.executor, state_);
   return {};

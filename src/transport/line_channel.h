@@ -31,7 +31,7 @@ class LineChannel final : public Channel {
  private:
   struct State;
   template <class Write>
-  Result<void> enqueue(Write write);
+  Result<void> enqueue(std::size_t most, Write write);
   std::shared_ptr<State> state_;
 };
 
