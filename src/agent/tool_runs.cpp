@@ -120,9 +120,18 @@ Task<Agent::Impl::Called> Agent::Impl::call(Self self, std::shared_ptr<ToolRun> 
   if (called) {
     const auto end = called->is_error ? End::failed : End::answered;
     const auto& name = run->catalog_name.empty() ? run->use.name : run->catalog_name;
-    auto given = co_await as_result(self->host_.for_model(name, std::move(*called), self->options_.principal));
+    // Images are made smaller on the way, which takes its time.
+    auto given = co_await as_result(
+        self->apart_->run(self->host_.for_model(name, std::move(*called), self->options_.principal)));
     if (given) co_return Called{std::move(*given), end};
     error = std::move(given).error();
+    if (self->ending_ != Ending::none || self->call_interrupted_) {
+      co_return Called{
+          failed(fmt::format("This call was carried out, and its result was not read: {}. Do not repeat it "
+                             "only to see that.",
+                             error->message())),
+          End::interrupted};
+    }
   } else {
     error = std::move(called).error();
     if (self->ending_ != Ending::none || self->call_interrupted_) {
