@@ -7,6 +7,8 @@
 
 #include <patchbay/tools.h>
 
+#include "results/read_part.h"
+
 namespace patchbay {
 namespace {
 
@@ -31,13 +33,15 @@ ResultQuery query_of(const Json& arguments) {
   return query;
 }
 
-std::string shown(const ResultPart& part, bool count) {
+std::string shown(const ResultPart& part, const ResultQuery& query) {
   std::string text = part.text;
   const auto matches = part.matches ? fmt::format(", {} lines match", *part.matches) : std::string();
-  if (count) return fmt::format("{} lines, {} bytes{}", part.total_lines, part.total_bytes, matches);
+  if (query.count) return fmt::format("{} lines, {} bytes{}", part.total_lines, part.total_bytes, matches);
   if (part.next_offset) {
     text += fmt::format("\n[of {} bytes in {} lines{}; go on with \"offset\": {}]", part.total_bytes, part.total_lines,
                         matches, *part.next_offset);
+  } else if (const auto next = next_match(query, part)) {
+    text += fmt::format("\n[{} lines match; go on with \"skip_lines\": {}]", *part.matches, *next);
   } else if (text.empty()) {
     text = fmt::format("[nothing here; it has {} bytes in {} lines{}]", part.total_bytes, part.total_lines, matches);
   }
@@ -50,9 +54,8 @@ Json described(std::string_view type, std::string_view description) {
 
 Task<CallToolResult> read_result(Host& host, Json arguments, std::string principal) {
   auto query = query_of(arguments);
-  const bool count = query.count;
-  const auto part = co_await host.read_result(std::move(query), std::move(principal));
-  co_return text(shown(part, count));
+  const auto part = co_await host.read_result(query, std::move(principal));
+  co_return text(shown(part, query));
 }
 
 }  // namespace

@@ -140,4 +140,11 @@ Result<ResultPart> read_part(const Json& value, const ResultQuery& query) {
   return part;
 }
 
+std::optional<std::size_t> next_match(const ResultQuery& query, const ResultPart& part) {
+  if (!part.matches || query.count) return std::nullopt;
+  // Each match is a line of its own.
+  const auto behind = query.skip_lines + static_cast<std::size_t>(std::ranges::count(part.text, '\n'));
+  return behind < *part.matches ? std::optional(behind) : std::nullopt;
+}
+
 }  // namespace patchbay

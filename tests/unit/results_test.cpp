@@ -520,6 +520,22 @@ TEST(ResultPartOf, LinesPatternsAndCounts) {
   EXPECT_EQ(part({.count = true}).text, "19 bytes, 4 lines");
   const auto array = read_part(json("[1,2,3]"), {.count = true});
   EXPECT_EQ(array->text, fmt::format("3 items; as text: {} bytes, 5 lines", to_pretty_text(json("[1,2,3]")).size()));
+  // What does not fit goes on where it ended.
+  const ResultQuery some{.pattern = "o", .skip_lines = 1, .lines = 1};
+  EXPECT_EQ(part(some).text, "2: two\n");
+  EXPECT_EQ(next_match(some, part(some)), 2u);
+  EXPECT_EQ(next_match({.pattern = "o", .skip_lines = 2}, part({.pattern = "o", .skip_lines = 2})), std::nullopt);
+  EXPECT_EQ(next_match({.pattern = "o", .count = true}, part({.pattern = "o", .count = true})), std::nullopt);
+  EXPECT_EQ(next_match({.lines = 1}, part({.lines = 1})), std::nullopt);
+  std::string many;
+  for (int i = 0; i < 3000; ++i) many += "row\n";
+  ResultQuery rows{.pattern = "row"};
+  std::size_t seen = 0;
+  for (std::optional<std::size_t> next = 0; next; next = next_match(rows, *read_part(Json(many), rows))) {
+    rows.skip_lines = *next;
+    seen += static_cast<std::size_t>(std::ranges::count(read_part(Json(many), rows)->text, '\n'));
+  }
+  EXPECT_EQ(seen, 3000u);
   const auto wrong = read_part(value, {.pattern = "("});
   ASSERT_FALSE(wrong);
   EXPECT_EQ(wrong.error().code(), Errc::invalid_argument);

@@ -70,10 +70,10 @@ bool wants_part(const Settings& settings) {
   return !settings.pattern.empty() || settings.count || settings.skip_lines || settings.last_lines;
 }
 
-Json part_json(const ResultPart& part) {
+Json part_json(const ResultPart& part, bool more) {
   Json json{{"text", part.text}, {"totalBytes", part.total_bytes}, {"totalLines", part.total_lines}};
   if (part.matches) json["matches"] = *part.matches;
-  json["more"] = part.next_offset.has_value();
+  json["more"] = more;
   return json;
 }
 
@@ -104,10 +104,15 @@ int read_result(const Settings& settings, Io& io) {
   const auto part = or_throw(read_part(value, query));
   auto text = part.text;
   if (!text.empty() && !text.ends_with('\n')) text.push_back('\n');
-  answer(settings, io, part_json(part), text);
+  const auto next = next_match(query, part);
+  answer(settings, io, part_json(part, part.next_offset || next), text);
   if (part.next_offset && !settings.last_lines && !settings.json && !settings.quiet) {
     io.talk(
         fmt::format("patchbay: note: this is the first MiB of {}; use --skip to go on\n", size_text(part.total_bytes)));
+  }
+  const bool all_wanted = settings.last_lines && next && *next - query.skip_lines >= query.lines;
+  if (next && !all_wanted && !settings.json && !settings.quiet) {
+    io.talk(fmt::format("patchbay: note: {} lines match; --skip {} goes on\n", *part.matches, *next));
   }
   return 0;
 }
