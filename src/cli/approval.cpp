@@ -46,17 +46,18 @@ class QuietTerminal {
 
 }  // namespace
 
-std::string ask_secret(std::string_view question) {
+std::string ask_secret(std::string_view question, std::string_view variable) {
   const int fd = ::open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY);
   if (fd < 0) {
     throw Error(Errc::invalid_argument,
-                "the client secret must be typed on a terminal, and there is none; set MCP_CLIENT_SECRET instead");
+                fmt::format("it must be typed on a terminal, and there is none{}",
+                            variable.empty() ? std::string() : fmt::format("; set {} instead", variable)));
   }
   const QuietTerminal quiet(fd);
   (void)!::write(fd, question.data(), question.size());
   std::string secret;
   for (char c = 0; ::read(fd, &c, 1) == 1 && c != '\n' && c != '\r';) {
-    if (c == 3 || c == 4) throw Error(Errc::cancelled, "interrupted; nothing was added");
+    if (c == 3 || c == 4) throw Error(Errc::cancelled, "interrupted; nothing was changed");
     if (c == 8 || c == 127) {
       if (!secret.empty()) secret.pop_back();
     } else if (secret.size() < 4096) {

@@ -61,6 +61,6 @@ class TypedLines {
 
 // Reads a line from the terminal without showing it. Throws Errc::invalid_argument when there is none, and
 // Errc::cancelled at an interrupt. Blocking; before there is a loop.
-std::string ask_secret(std::string_view question);
+std::string ask_secret(std::string_view question, std::string_view variable = {});
 
 }  // namespace patchbay::cli

@@ -195,6 +195,11 @@ FileChange change_scope(const Declared& declared, ConfigScope scope, const Scope
   if (scope == ConfigScope::user) {
     maps.push_back({"mcpServers"});
   } else {
+    if (!valid_utf8(declared.project())) {
+      throw Error(Errc::config,
+                  "the name of this directory is not valid UTF-8, so nothing can be kept for it; for every "
+                  "directory: --scope user");
+    }
     for (const auto& key : declared.project_keys) maps.push_back({"projects", key, "mcpServers"});
   }
   return require(declared.store.change_own_file([&](const Json& root) { return edits(root, maps); }));

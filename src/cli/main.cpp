@@ -1,5 +1,6 @@
 // The binary. main wires the pieces: command line, log, configuration, host, the command
 // itself, signals, and the way out. The library below never touches any of them.
+#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
@@ -519,6 +520,10 @@ int main(int argc, char** argv) {
   using namespace patchbay::cli;
   // A reader that leaves is noticed by the write that fails, not by a signal.
   ::signal(SIGPIPE, SIG_IGN);
+  // One of these that is closed would become a descriptor of ours, and somebody else would write to it.
+  for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd) {
+    if (::fcntl(fd, F_GETFD) == -1) (void)!::open("/dev/null", O_RDONLY);  // the lowest one that is free
+  }
   // This process holds secrets: no core file of it, and nobody else's debugger. What it starts is as it would be
   // without us: a new program begins anew, and limits, which it would inherit, are not touched.
   (void)::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);

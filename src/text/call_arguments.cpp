@@ -9,6 +9,7 @@
 #include "base/strings.h"
 #include "json/kind_text.h"
 #include "text/shell_word.h"
+#include "text/visible_text.h"
 
 namespace patchbay {
 namespace {
@@ -286,6 +287,7 @@ class Collector {
   Collector(const Json& schema, const ArgumentSources& sources) : schema_(schema), sources_(sources) {}
 
   Result<> add(const std::string& text) {
+    if (!valid_utf8(text)) return wrong(fmt::format("{}: it is not UTF-8 text", visible_word(text)));
     auto word = split_word(text);
     if (!word) return std::unexpected(word.error());
     auto target = find_target(word->key);

@@ -655,6 +655,63 @@ TEST(Cli, AnAtSignIsAFileAndTheTextIsExplained) {
   EXPECT_EQ(with_server("good", {"call", "echo", "text=@-"}, {.input = "piped"}).out, "piped\n");
 }
 
+// X1: what was read until then is not what was meant.
+TEST(Cli, WhoInterruptsWhileAnArgumentIsReadMakesNoCall) {
+  TemporaryDirectory directory;
+  const auto servers = to_text(
+      Json{{"mcpServers",
+            {{"fake", {{"command", "sh"}, {"args", Json::array({"-c", "tee seen | exec " + fake + " good"})}}}}}});
+  const auto done = run_program({"/bin/sh", "-c",
+                                 R"(mkfifo in; exec 3<>in
+          "$0" --strict-mcp-config --mcp-config "$1" call fake/echo text=@- < in & pid=$!
+          until grep -qs tools/list seen; do sleep 0.05; done
+          echo half >&3
+          kill -TERM $pid; wait $pid; echo "code $?"
+          grep -c tools/call seen)",
+                                 program, servers},
+                                {.cwd = directory.path()});
+  EXPECT_EQ(done.out, "code 143\n0\n") << done.err;
+}
+
+// What nobody gave us is not one of our own.
+TEST(Cli, ClosedDescriptorsStayClosedToEverybody) {
+  TemporaryDirectory directory;
+  const auto without = [&](const std::string& closed, std::vector<std::string> words) {
+    std::vector<std::string> all{"/bin/sh", "-c", "exec \"$0\" \"$@\" " + closed, program};
+    all.insert(all.end(), words.begin(), words.end());
+    return run_program(all, {.cwd = directory.path()});
+  };
+  const std::vector<std::string> call{"--strict-mcp-config",
+                                      "--mcp-config",
+                                      mode_server_file("good"),
+                                      "--log-file",
+                                      "log",
+                                      "--log-level",
+                                      "debug",
+                                      "call",
+                                      "fake/echo",
+                                      "text=ANSWER"};
+  const auto unheard = without(">&-", call);
+  EXPECT_EQ(unheard.code, 1) << unheard.err;
+  EXPECT_THAT(unheard.err, HasSubstr("cannot write to standard output"));
+  std::ifstream log(directory.path() + "/log");
+  std::stringstream logged;
+  logged << log.rdbuf();
+  EXPECT_THAT(logged.str(), AllOf(HasSubstr("server="), Not(HasSubstr("ANSWER"))));
+  EXPECT_EQ(without("2>&-", call).out, "ANSWER\n");
+  EXPECT_EQ(without("<&-", {"acp"}).code, 0);
+  EXPECT_EQ(without("<&-", {"serve"}).code, 0);
+}
+
+TEST(Cli, WhatNoScriptMeansIsSaidBeforeAnythingIsCalled) {
+  const auto unset = with_server("good", {"call", "", "text=a"});
+  EXPECT_EQ(unset.code, 2);
+  EXPECT_THAT(unset.err, HasSubstr("the name of the tool is empty"));
+  const auto bytes = with_server("good", {"call", "echo", "text=caf\xe9"});
+  EXPECT_EQ(bytes.code, 2);
+  EXPECT_THAT(bytes.err, HasSubstr("it is not UTF-8 text"));
+}
+
 // In words, once, and only when the server is used.
 TEST(Cli, AnUnsetVariableIsReportedOnceByTheEntryThatUsesIt) {
   TemporaryDirectory project;

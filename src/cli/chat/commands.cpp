@@ -127,10 +127,7 @@ Task<void> Chat::mcp(std::string rest) {
     const auto all = host.status();
     for (const auto& given : all) {
       const auto status = shown(given);
-      ToolCount tools;
-      for (const auto& tool : host.catalog()->tools()) tools.listed += tool.server == status.name ? 1 : 0;
-      tools.denied = status.tool_count - std::min(status.tool_count, tools.listed);
-      auto line = status_line(status, stage_.color(), tools);
+      auto line = status_line(status, stage_.color(), tools_of(*host.catalog(), status));
       out += line.ends_with('\n') ? line : line + "\n";
     }
     stage_.print(wrapped_lines(out, stage_.room()));

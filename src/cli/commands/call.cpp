@@ -8,6 +8,7 @@
 
 #include "base/as_result.h"
 #include "base/exit_code.h"
+#include "base/offload.h"
 #include "base/strings.h"
 #include "cli/context.h"
 #include "cli/output_file.h"
@@ -123,6 +124,9 @@ Task<int> make_call(Context& context) {
     throw Error(Errc::invalid_argument,
                 "--for-model prints what a model gets; --output writes what is not text: give one");
   }
+  if (words.front().empty()) {
+    throw Error(Errc::invalid_argument, "the name of the tool is empty; is a variable of your script not set?");
+  }
   if (!file.empty()) check_output(file);
   if (names_server(context, words.front()) && words.size() > 1 && !is_argument(words[1])) {
     throw server_for_tool(words.front(), words[1]);
@@ -136,11 +140,15 @@ Task<int> make_call(Context& context) {
   if (!found) throw std::move(found).error().with_carried_out(CarriedOut::no);
   const auto entry = std::move(*found);
 
-  ArgumentSources sources;
-  sources.read_stdin = [&context]() -> Result<std::string> { return context.io.read_input(); };
-  sources.read_file = read_argument_file;
   const std::vector<std::string> given(words.begin() + 1, words.end());
-  auto arguments = call_arguments(given, entry.tool->input_schema, sources);
+  // Aside: somebody may still be writing what is read, and who interrupts meanwhile wants no call.
+  auto arguments =
+      co_await offload(Pool::slow, [given, schema = entry.tool->input_schema, read_input = context.io.read_input] {
+        ArgumentSources sources;
+        sources.read_stdin = [&]() -> Result<std::string> { return read_input(); };
+        sources.read_file = read_argument_file;
+        return call_arguments(given, schema, sources);
+      });
   if (!arguments) throw with_remedy(arguments.error(), entry);
   say_undeclared(context, entry, *arguments);
   require_arguments(context, entry, given, *arguments);

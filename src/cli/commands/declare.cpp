@@ -117,7 +117,7 @@ std::string client_secret_for(const NewEntry& entry) {
         "--client-secret needs a client ID; give it with --client-id, or for add-json as \"oauth\": {\"clientId\": …}");
   }
   std::string secret = process_environment()("MCP_CLIENT_SECRET").value_or("");
-  if (secret.empty()) secret = ask_secret(fmt::format("Client secret of \"{}\": ", entry.name));
+  if (secret.empty()) secret = ask_secret(fmt::format("Client secret of \"{}\": ", entry.name), "MCP_CLIENT_SECRET");
   if (secret.empty() || !valid_utf8(secret)) {
     throw Error(Errc::invalid_argument, "the client secret is empty or not valid UTF-8; nothing was added");
   }

@@ -453,6 +453,9 @@ std::vector<ImportSource> read_all(const Settings& settings, const Declared& dec
 }
 
 [[noreturn]] void nothing_found(const Wanted& wanted) {
+  if (wanted.places.empty()) {
+    throw Error(Errc::config, "mcp-json is the format of a file; name the file: patchbay import FILE --from mcp-json");
+  }
   std::string looked;
   for (const auto& place : wanted.places) looked += fmt::format("\n  {}", safe_name(place.path, 300));
   throw Error(Errc::config, fmt::format("there is no file to import from; searched for{}", looked));

@@ -2,7 +2,6 @@
 // answer alone: its text, one JSON object, or a line of JSON for each event.
 // Nobody is asked anything; what no rule allows is refused, and the model is
 // told.
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <unistd.h>
@@ -66,8 +65,7 @@ std::string words_and_stdin(const Settings& settings, Io& io) {
   auto words = fmt::format("{}", fmt::join(settings.words, " "));
   const bool goes_on = settings.resume || settings.resume_newest;
   std::string given;
-  // Whoever starts us without a stdin says nothing there.
-  if (!io.in_is_terminal && ::fcntl(STDIN_FILENO, F_GETFD) != -1) {
+  if (!io.in_is_terminal) {
     if ((words.empty() && !goes_on) || stdin_has_something()) {
       given = io.read_input();
     } else if (!settings.quiet) {

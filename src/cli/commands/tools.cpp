@@ -14,14 +14,6 @@ namespace patchbay::cli {
 
 namespace {
 
-ToolCount tools_of(const Catalog& catalog, const ServerStatus& status) {
-  ToolCount out;
-  out.listed = static_cast<std::size_t>(std::ranges::count(catalog.tools(), status.name, &CatalogEntry::server));
-  const auto twice = static_cast<std::size_t>(std::ranges::count(catalog.repeated(), status.name, &ToolId::server));
-  out.denied = status.tool_count - std::min(status.tool_count, out.listed + twice);
-  return out;
-}
-
 void print_tools(Context& context, const std::string& only) {
   const auto catalog = context.host.catalog();
   std::size_t width = 0;

@@ -28,7 +28,7 @@ T or_throw(Result<T> result) {
 
 Secret client_secret_of_user() {
   auto text = process_environment()("MCP_XAA_IDP_CLIENT_SECRET").value_or("");
-  if (text.empty()) text = ask_secret("Client secret at the identity provider: ");
+  if (text.empty()) text = ask_secret("Client secret at the identity provider: ", "MCP_XAA_IDP_CLIENT_SECRET");
   if (text.empty() || !valid_utf8(text)) {
     throw Error(Errc::invalid_argument, "the client secret is empty or not valid UTF-8; nothing was changed");
   }

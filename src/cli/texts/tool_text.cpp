@@ -247,4 +247,12 @@ std::string missing_text(const CatalogEntry& entry, const std::vector<std::strin
       where == TypedWhere::chat ? "/tools" : "patchbay tools", shell_operands({entry.server + "/" + entry.tool->name}));
 }
 
+ToolCount tools_of(const Catalog& catalog, const ServerStatus& status) {
+  ToolCount out;
+  out.listed = static_cast<std::size_t>(std::ranges::count(catalog.tools(), status.name, &CatalogEntry::server));
+  const auto twice = static_cast<std::size_t>(std::ranges::count(catalog.repeated(), status.name, &ToolId::server));
+  out.denied = status.tool_count - std::min(status.tool_count, out.listed + twice);
+  return out;
+}
+
 }  // namespace patchbay::cli

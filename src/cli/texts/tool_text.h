@@ -7,6 +7,7 @@
 
 #include <patchbay/host.h>
 
+#include "cli/texts/present.h"
 #include "cli/texts/typed_where.h"
 
 namespace patchbay::cli {
@@ -27,5 +28,7 @@ std::string call_line(const CatalogEntry& entry, const std::vector<std::string>&
 // "add" needs a, b; missing: b, and the line to type. Empty when nothing is missing.
 std::string missing_text(const CatalogEntry& entry, const std::vector<std::string>& given, const Json& arguments,
                          TypedWhere where = TypedWhere::shell);
+// How many tools of this server there are to call, and how many are not among them because of rules.
+ToolCount tools_of(const Catalog& catalog, const ServerStatus& status);
 
 }  // namespace patchbay::cli
