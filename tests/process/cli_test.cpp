@@ -712,6 +712,21 @@ TEST(Cli, WhatNoScriptMeansIsSaidBeforeAnythingIsCalled) {
   EXPECT_THAT(bytes.err, HasSubstr("it is not UTF-8 text"));
 }
 
+TEST(Cli, WhatCannotBeKeptOrFoundIsNotBlamedOnAFile) {
+  TemporaryDirectory directory;
+  const CommandOptions at_home{.cwd = directory.path(), .env = {{"HOME", directory.path()}}};
+  const auto format = patchbay({"import", "mcp-json"}, at_home);
+  EXPECT_EQ(format.code, 2);
+  EXPECT_THAT(format.err, HasSubstr("patchbay import FILE --from mcp-json"));
+  auto odd = at_home;
+  odd.cwd += "/d\xffx";
+  std::filesystem::create_directory(odd.cwd);
+  const auto local = patchbay({"add", "a", "--", "x"}, odd);
+  EXPECT_EQ(local.code, 2);
+  EXPECT_THAT(local.err, AllOf(HasSubstr("the name of this directory is not valid UTF-8"), HasSubstr("--scope user")));
+  EXPECT_EQ(patchbay({"add", "--scope", "user", "a", "--", "x"}, odd).code, 0);
+}
+
 // In words, once, and only when the server is used.
 TEST(Cli, AnUnsetVariableIsReportedOnceByTheEntryThatUsesIt) {
   TemporaryDirectory project;
