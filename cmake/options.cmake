@@ -40,9 +40,10 @@ endif()
 
 find_program(PATCHBAY_CCACHE ccache)
 if(PATCHBAY_CCACHE)
-  # Precompiled headers are cached too; these settings are what ccache asks for then.
+  # These settings are what ccache asks for where precompiled headers are used.
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros
-    CCACHE_PCH_EXTSUM=1 CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${PATCHBAY_CCACHE})
+    CCACHE_PCH_EXTSUM=1 CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1
+    ${CMAKE_CURRENT_LIST_DIR}/through_ccache.sh ${PATCHBAY_CCACHE})
   if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
     add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:SHELL:-Xclang -fno-pch-timestamp>")
     # Without the header's own name, which CMake adds with its whole path: ccache takes that for
@@ -52,7 +53,7 @@ if(PATCHBAY_CCACHE)
 endif()
 
 # A precompiled header holds the path it was made in, so two checkouts would never share an
-# object. ccache takes this sum for it instead: ours hold system headers alone, which are
+# object that was compiled with it. ccache takes this sum for it instead: ours hold system headers alone, which are
 # known by the versions they state.
 function(patchbay_share_precompiled_header target)
   set(sum "${CMAKE_CXX_COMPILER_VERSION}")
