@@ -692,7 +692,7 @@ TEST(Cli, ClosedDescriptorsStayClosedToEverybody) {
                                       "fake/echo",
                                       "text=ANSWER"};
   const auto unheard = without(">&-", call);
-  EXPECT_EQ(unheard.code, 1) << unheard.err;
+  EXPECT_EQ(unheard.code, 3) << unheard.err;
   EXPECT_THAT(unheard.err, HasSubstr("cannot write to standard output"));
   std::ifstream log(directory.path() + "/log");
   std::stringstream logged;
