@@ -467,19 +467,21 @@ TEST_F(TwoProcesses, WhoKeepsATokenForLong_LosesNobodyElseTheirs) {
   });
 }
 
+// A token of https://mcp.example that was got then.
+TokenSet token(std::string issuer, int second) {
+  TokenSet tokens;
+  tokens.issuer = std::move(issuer);
+  tokens.resource = "https://mcp.example";
+  tokens.access = Secret("access");
+  tokens.obtained = std::chrono::sys_seconds(std::chrono::seconds(second));
+  return tokens;
+}
+
 // Those who no longer wait for the lock write beside each other.
 TEST_F(TwoProcesses, WhoeverWritesWithoutTheLock_LosesNobodysPlaceAtTheToken) {
   ManualClock clock;
   run_task(clock, [this, &clock]() -> Task<void> {
     const auto executor = co_await asio::this_coro::executor;
-    const auto token = [](std::string issuer, int second) {
-      TokenSet tokens;
-      tokens.issuer = std::move(issuer);
-      tokens.resource = "https://mcp.example";
-      tokens.access = Secret("access");
-      tokens.obtained = std::chrono::sys_seconds(std::chrono::seconds(second));
-      return tokens;
-    };
     const auto server = [](int i) { return fmt::format("https://mcp.example/{}", i); };
     constexpr int servers = 8;
     for (int i = 0; i < servers; ++i) co_await process()->keep_token(token("https://a.example", 10), server(i));
@@ -517,14 +519,6 @@ TEST_F(TwoProcesses, WhoSignsOut_IsAtNoOlderTokenEither_AndOthersKeepTheirs) {
   ManualClock clock;
   run_task(clock, [this, &clock]() -> Task<void> {
     const auto executor = co_await asio::this_coro::executor;
-    const auto token = [](std::string issuer, int second) {
-      TokenSet tokens;
-      tokens.issuer = std::move(issuer);
-      tokens.resource = "https://mcp.example";
-      tokens.access = Secret("access");
-      tokens.obtained = std::chrono::sys_seconds(std::chrono::seconds(second));
-      return tokens;
-    };
     const std::string one = "https://mcp.example/one", other = "https://mcp.example/other";
     co_await process()->keep_token(token("https://a.example", 10), one);
     co_await process()->keep_token(token("https://a.example", 10), other);
