@@ -116,7 +116,24 @@ HeldTalk::~HeldTalk() {
         "patchbay: some messages were not shown while you were asked; to keep all messages, add --log-file FILE\n");
 }
 
+namespace {
+
+int terminal_users = 0;
+
+}  // namespace
+
+TerminalInUse::TerminalInUse(Waiting& waiting) : waiting_(waiting) {
+  ++terminal_users;
+  waiting_.suspend();
+}
+
+TerminalInUse::~TerminalInUse() {
+  --terminal_users;
+  waiting_.resume();
+}
+
 TypedLines::TypedLines(const asio::any_io_executor& executor) : terminal_(executor) {
+  if (terminal_users > 0) return;
   const int fd = ::open("/dev/tty", O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   if (fd < 0) return;
   // What was typed before the question is not an answer to it.

@@ -46,11 +46,24 @@ class HeldTalk {
   int exceptions_ = std::uncaught_exceptions();
 };
 
+// For as long as there is one, what is typed is for somebody else: nobody is asked, and nothing is drawn over it. Loop
+// thread only.
+class TerminalInUse {
+ public:
+  explicit TerminalInUse(Waiting& waiting);
+  TerminalInUse(const TerminalInUse&) = delete;
+  TerminalInUse& operator=(const TerminalInUse&) = delete;
+  ~TerminalInUse();
+
+ private:
+  Waiting& waiting_;
+};
+
 // What the user types, from the terminal itself, whatever stdin is. Loop thread only.
 class TypedLines {
  public:
   explicit TypedLines(const asio::any_io_executor& executor);
-  // Whether there is a terminal.
+  // Whether there is a terminal to ask at.
   explicit operator bool() const noexcept { return terminal_.is_open(); }
   // The next line without the blanks around it; nothing at the end of input.
   Task<std::optional<std::string>> next();

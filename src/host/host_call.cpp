@@ -228,7 +228,11 @@ Task<void> Host::Impl::prepare_call(std::string tool, CallOptions options, std::
     call.server = meant.front()->name();
     limit_by(*meant.front());
   }
+  const auto given = call.arguments;
   for (;;) {
+    // Hooks of a round before have changed them for what the name meant then.
+    call.arguments = given;
+    call.coerced.clear();
     CallContext context{
         .method = std::string(method::call_tool), .principal = options.principal, .call_id = options.call_id};
     auto entry = co_await find_tool(tool, time, context);

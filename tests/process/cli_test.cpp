@@ -10,6 +10,7 @@
 #include <patchbay/json.h>
 
 #include "support/command.h"
+#include "support/household.h"
 #include "support/places.h"
 
 namespace patchbay {
@@ -713,12 +714,11 @@ TEST(Cli, WhatNoScriptMeansIsSaidBeforeAnythingIsCalled) {
 }
 
 TEST(Cli, WhatCannotBeKeptOrFoundIsNotBlamedOnAFile) {
-  TemporaryDirectory directory;
-  const CommandOptions at_home{.cwd = directory.path(), .env = {{"HOME", directory.path()}}};
-  const auto format = patchbay({"import", "mcp-json"}, at_home);
+  const test::Household house;
+  const auto format = house.run({"import", "mcp-json"});
   EXPECT_EQ(format.code, 2);
   EXPECT_THAT(format.err, HasSubstr("patchbay import FILE --from mcp-json"));
-  auto odd = at_home;
+  auto odd = house.options();
   odd.cwd += "/d\xffx";
   std::filesystem::create_directory(odd.cwd);
   const auto local = patchbay({"add", "a", "--", "x"}, odd);

@@ -151,9 +151,15 @@ TEST_F(Reload, AHostThatWasGivenWhatTheFilesSayFollowsThemToo) {
   });
 }
 
-// While somebody was asked, the entry became another one, and a call kept the old connection open.
+// While somebody was asked, the entry became another one, and a call kept the old connection open. What a hook made of
+// the arguments was for the old one, and is not given to it again.
 TEST_F(Reload, ACallThatWasAskedAboutGoesToWhatHasTheNameThen) {
   servers(R"("a":)" + entry("a"));
+  const auto hook =
+      R"x(sed -n 's/.*"path":"\([^"]*\)".*/{"hookSpecificOutput":{"hookEventName":"PreToolUse","updatedInput":{"path":"in\/\1"}}}/p')x";
+  const Json command{{"type", "command"}, {"command", hook}};
+  const Json before{{"matcher", "mcp__a__list_dir"}, {"hooks", Json::array({command})}};
+  tree.file("home/.claude/settings.json", to_text(Json{{"hooks", {{"PreToolUse", Json::array({before})}}}}));
   Host* current = nullptr;
   bool changes_it = false;
   int asked = 0;
@@ -162,7 +168,7 @@ TEST_F(Reload, ACallThatWasAskedAboutGoesToWhatHasTheNameThen) {
     ++asked;
     if (std::exchange(changes_it, false)) {
       servers(R"("a":)" + entry("other"));
-      tree.file("other/here", "");
+      tree.file("other/in/x/here", "");
       (void)co_await current->reload();
     }
     co_return true;
@@ -182,7 +188,7 @@ TEST_F(Reload, ACallThatWasAskedAboutGoesToWhatHasTheNameThen) {
       running = text_of(listed).find("running") != std::string::npos && tree.has("a/running");
     }
     changes_it = true;
-    EXPECT_THAT(text_of(co_await host.call("a/list_dir")), HasSubstr("here"));
+    EXPECT_THAT(text_of(co_await host.call("a/list_dir", Json{{"path", "x"}})), HasSubstr("here"));
     EXPECT_EQ(asked, 2);  // about either entry
     tree.file("a/go", "");
     co_await scope.join();

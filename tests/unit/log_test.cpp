@@ -27,6 +27,8 @@ TEST(LogTest, NobodyIsToldTwice_AndOfAServerThatFloodsNotMoreThanCanBeRead) {
   EXPECT_EQ(told.next("docs", "b"), "\"docs\": more is not shown; --log-file FILE keeps all of it");
   EXPECT_EQ(told.next("docs", "c"), std::nullopt);
   EXPECT_EQ(told.next("other", "a"), "a");
+  for (int i = 0; i < 100; ++i) EXPECT_EQ(told.next("", std::to_string(i)), std::to_string(i));
+  EXPECT_EQ(told.next("", "1"), std::nullopt);
 }
 
 }  // namespace

@@ -1,11 +1,10 @@
 // Settings files of other programs: which keys are read, where each stands, what is said about a wrong
 // one. C5 C6 C7 P1.
-#include "settings/settings_layers.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "permission/rules.h"
+#include "settings/settings_layers.h"
 
 namespace patchbay {
 namespace {

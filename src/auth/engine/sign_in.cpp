@@ -346,8 +346,12 @@ Task<SignOutReport> ServerSignIn::sign_out() {
   if (auto current = co_await store.token(tokens->issuer, tokens->resource)) tokens = std::move(current);
   auto client = co_await as_result(client_of(*tokens));
   co_await store.forget_token(tokens->issuer, tokens->resource);
-  // An older one would count now.
-  co_await store.leave_tokens(url_);
+  // An older one would count now. Where it stays, the newer one is ended all the same.
+  const auto left = co_await as_result(store.leave_tokens(url_));
+  const auto ended = [&] {
+    if (!left) throw Error(left.error());
+    return std::move(report);
+  };
   (void)co_await as_result(store.forget_secret(bound_issuer_name()));
   auto held = desk_->holder(tokens->issuer, tokens->resource);
   held->tokens.reset();
@@ -355,17 +359,17 @@ Task<SignOutReport> ServerSignIn::sign_out() {
   co_await note(std::nullopt);
   if (tokens->revocation_endpoint.empty()) {
     report.not_told = Error(Errc::unsupported, "it does not say where it can be told (revocation_endpoint)");
-    co_return report;
+    co_return ended();
   }
   if (!client) {
     report.not_told = client.error();
-    co_return report;
+    co_return ended();
   }
   auto request = revocation_request(tokens->revocation_endpoint, *tokens, *client, client->authentication,
                                     tokens->issuer, desk_->now(), desk_->options_.runtime.random);
   if (!request) {
     report.not_told = request.error();
-    co_return report;
+    co_return ended();
   }
   auto reach = co_await as_result(way());
   auto told = reach ? co_await as_result(reach->fetch(std::move(*request)))
@@ -375,7 +379,7 @@ Task<SignOutReport> ServerSignIn::sign_out() {
   } else if (told->head.status >= 400) {
     report.not_told = Error(Errc::http, fmt::format("it answered with status {}", told->head.status));
   }
-  co_return report;
+  co_return ended();
 }
 
 }  // namespace patchbay

@@ -1,6 +1,7 @@
 // `patchbay call TOOL ...`: one tool call. Its text goes to stdout as the server sent it,
 // cleaned when a terminal shows it; --json prints the whole result, --for-model what a model gets of it.
 #include <algorithm>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -10,6 +11,7 @@
 #include "base/exit_code.h"
 #include "base/offload.h"
 #include "base/strings.h"
+#include "cli/approval.h"
 #include "cli/context.h"
 #include "cli/output_file.h"
 #include "cli/texts/model_words.h"
@@ -117,6 +119,8 @@ Task<int> show_to_model(Context& context, CatalogEntry entry, Result<CallToolRes
   co_return code;
 }
 
+bool reads_stdin(std::string_view argument) { return argument == "-" || argument.ends_with("=@-"); }
+
 Task<int> make_call(Context& context) {
   const auto& words = context.settings.words;
   const auto& file = context.settings.output;
@@ -141,6 +145,8 @@ Task<int> make_call(Context& context) {
   const auto entry = std::move(*found);
 
   const std::vector<std::string> given(words.begin() + 1, words.end());
+  std::optional<TerminalInUse> typed;
+  if (context.io.in_is_terminal && std::ranges::any_of(given, reads_stdin)) typed.emplace(context.waiting);
   // Aside: somebody may still be writing what is read, and who interrupts meanwhile wants no call.
   auto arguments =
       co_await offload(Pool::slow, [given, schema = entry.tool->input_schema, read_input = context.io.read_input] {
@@ -149,6 +155,7 @@ Task<int> make_call(Context& context) {
         sources.read_file = read_argument_file;
         return call_arguments(given, schema, sources);
       });
+  typed.reset();
   if (!arguments) throw with_remedy(arguments.error(), entry);
   say_undeclared(context, entry, *arguments);
   require_arguments(context, entry, given, *arguments);

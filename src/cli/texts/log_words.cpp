@@ -87,10 +87,10 @@ constexpr std::size_t most_told = 50;
 
 std::optional<std::string> ToldLines::next(const std::string& server, std::string line) {
   auto& told = told_[server];
+  if (server.empty()) return told.insert(line).second ? std::optional(std::move(line)) : std::nullopt;
   if (told.size() > most_told || !told.insert(line).second) return std::nullopt;
   if (told.size() <= most_told) return line;
-  return fmt::format("{}more is not shown; --log-file FILE keeps all of it",
-                     server.empty() ? std::string() : fmt::format("\"{}\": ", server));
+  return fmt::format("\"{}\": more is not shown; --log-file FILE keeps all of it", server);
 }
 
 std::optional<std::string> log_words(const LogEvent& event) {

@@ -14,7 +14,8 @@ namespace patchbay::cli {
 // Nothing when the event is for the log alone.
 std::optional<std::string> log_words(const LogEvent& event);
 
-// Which of these a person is told: none twice, and of one server not more than can be read, whatever it does.
+// Which of these a person is told: none twice, and of one server not more than can be read, whatever it does. What is
+// about no server is ours, or of the person's own hooks, and all of it is told.
 class ToldLines {
  public:
   // The line, or that no more follow; nothing when it is not told.
