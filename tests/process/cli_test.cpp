@@ -661,14 +661,15 @@ TEST(Cli, WhoInterruptsWhileAnArgumentIsReadMakesNoCall) {
   TemporaryDirectory directory;
   const auto servers = to_text(
       Json{{"mcpServers",
-            {{"fake", {{"command", "sh"}, {"args", Json::array({"-c", "tee seen | exec " + fake + " good"})}}}}}});
+            {{"fake", {{"command", "sh"}, {"args", Json::array({"-c", "tee requests | exec " + fake + " good"})}}}}}});
   const auto done = run_program({"/bin/sh", "-c",
-                                 R"(mkfifo in; exec 3<>in
+                                 R"(mkfifo in requests; exec 3<>in
           "$0" --strict-mcp-config --mcp-config "$1" call fake/echo text=@- < in & pid=$!
-          until grep -qs tools/list seen; do sleep 0.05; done
+          exec 4< requests
+          while read -r line <&4; do case $line in *tools/list*) break ;; esac; done
           echo half >&3
           kill -TERM $pid; wait $pid; echo "code $?"
-          grep -c tools/call seen)",
+          grep -c tools/call <&4)",
                                  program, servers},
                                 {.cwd = directory.path()});
   EXPECT_EQ(done.out, "code 143\n0\n") << done.err;

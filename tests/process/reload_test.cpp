@@ -179,9 +179,9 @@ TEST_F(Reload, ACallThatWasAskedAboutGoesToWhatHasTheNameThen) {
     co_await host.start();
     Scope scope(co_await asio::this_coro::executor);
     scope.spawn([](Host& h) -> Task<void> {
-      (void)co_await h.call("a/run_command",
-                            Json{{"command", "sh"},
-                                 {"args", Json::array({"-c", "touch running; until [ -e go ]; do sleep 0.02; done"})}});
+      (void)co_await h.call(
+          "a/run_command",
+          Json{{"command", "sh"}, {"args", Json::array({"-c", "mkfifo gate; touch running; read -r go < gate"})}});
     }(host));
     for (bool running = false; !running;) {
       auto listed = co_await host.call("a/glob", Json{{"pattern", "running"}});
@@ -190,7 +190,7 @@ TEST_F(Reload, ACallThatWasAskedAboutGoesToWhatHasTheNameThen) {
     changes_it = true;
     EXPECT_THAT(text_of(co_await host.call("a/list_dir", Json{{"path", "x"}})), HasSubstr("here"));
     EXPECT_EQ(asked, 2);  // about either entry
-    tree.file("a/go", "");
+    std::ofstream(path("a/gate")) << "go\n";
     co_await scope.join();
     co_await host.stop();
   });

@@ -252,7 +252,7 @@ Task<std::optional<std::string>> Stage::Question::ask(std::string prompt, std::s
 Stage::Pause::~Pause() {
   if (stage_ == nullptr || stage_->closed_) return;
   stage_->paused_ = false;
-  // What is left was typed to whoever had the terminal, and is no message.
+  // What is left was typed for the question that had the terminal, and not for the model.
   stage_->tty_.forget_typed();
   stage_->tty_.raw();
   stage_->shown_ = {};

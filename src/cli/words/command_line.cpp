@@ -71,7 +71,7 @@ class Reader {
   }
 
  private:
-  // What is said to a model is not the name of a tool.
+  // Behind `chat` and -p there are words for the model, and no tools.
   bool may_be_tool() const { return command_ != nullptr && command_->command != Command::chat; }
 
   // The first fault is the one that is reported. Reading goes on: --help and --json may follow.

@@ -31,9 +31,9 @@ bool is_header_line(std::string_view word, bool) {
   return colon != std::string_view::npos && is_made_of(word.substr(0, colon), "_-");
 }
 
-// The full name of a tool is never a command, and nothing that is said to a model is that alone, or several of them:
-// what has another word outside of the parentheses of a rule is a sentence. Behind other commands it may be what the
-// command is about.
+// Rules begin with the full name of a tool, which no command has. One word may hold several; where it holds another
+// word as well, outside of parentheses, it is a sentence for the model. `may_be_tool`: behind a command that may be
+// about this very tool.
 bool is_rule(std::string_view word, bool may_be_tool) {
   if (may_be_tool) return false;
   const auto is_blank = [](char c) { return std::isspace(static_cast<unsigned char>(c)) != 0; };
