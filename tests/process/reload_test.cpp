@@ -168,7 +168,7 @@ TEST_F(Reload, ACallThatWasAskedAboutGoesToWhatHasTheNameThen) {
     ++asked;
     if (std::exchange(changes_it, false)) {
       servers(R"("a":)" + entry("other"));
-      tree.file("other/in/x/here", "");
+      tree.file("other/in/x/of_the_new_one", "");
       (void)co_await current->reload();
     }
     co_return true;
@@ -188,7 +188,7 @@ TEST_F(Reload, ACallThatWasAskedAboutGoesToWhatHasTheNameThen) {
       running = text_of(listed).find("running") != std::string::npos && tree.has("a/running");
     }
     changes_it = true;
-    EXPECT_THAT(text_of(co_await host.call("a/list_dir", Json{{"path", "x"}})), HasSubstr("here"));
+    EXPECT_THAT(text_of(co_await host.call("a/list_dir", Json{{"path", "x"}})), HasSubstr("of_the_new_one"));
     EXPECT_EQ(asked, 2);  // about either entry
     std::ofstream(path("a/gate")) << "go\n";
     co_await scope.join();
